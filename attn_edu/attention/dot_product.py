@@ -1,0 +1,157 @@
+"""One head: scores, softmax, weighted sum (Vaswani et al., 2017, *Attention is all you need*)."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None = None,
+    scale: float | None = None,
+) -> Tensor:
+    """``softmax(scale · query keyᵀ) value`` (Vaswani et al., 2017, eq. 1).
+
+    Args:
+        query: ``(…, n_query, d)``; the leading axes of all four tensors broadcast.
+        key: ``(…, n_key, d)``.
+        value: ``(…, n_key, d_value)``.
+        mask: boolean, broadcastable to ``(…, n_query, n_key)``; ``True`` = may attend, as in
+            ``torch.nn.functional.scaled_dot_product_attention``.
+        scale: the factor on every score; ``1 / sqrt(d)`` when ``None``.
+
+    Returns:
+        ``(…, n_query, d_value)``, in the dtype and on the device of the inputs. A query that may
+        attend to nothing gets zeros, and passes back no gradient. What no query may see (padding)
+        has no influence, even where it is infinite or NaN.
+
+    Raises:
+        ValueError: an argument has a wrong shape, dtype or device.
+        TypeError: an argument is not a tensor, or the mask is not boolean.
+    """
+    _, scale = check_inputs(query, key, value, mask=mask, scale=scale)
+    if mask is None:
+        weights = (query @ key.mT * scale).softmax(dim=-1)  # (…, n_query, n_key)
+        return weights @ value  # (…, n_query, d_value)
+
+    # What no query may see is set to 0 first: a weight of 0 times NaN would still be NaN.
+    unseen = ~mask.any(dim=-2).unsqueeze(-1)  # (…, n_key, 1)
+    key = torch.where(unseen, 0, key)
+    value = torch.where(unseen, 0, value)
+
+    scores = (query @ key.mT * scale).masked_fill(~mask, -math.inf)  # (…, n_query, n_key)
+    # A row of -inf has no softmax. Filling it with 0 gives it a zero output and a zero gradient.
+    weights = scores.softmax(dim=-1).masked_fill(~mask, 0)
+    return weights @ value  # (…, n_query, d_value)
+
+
+def attention_map(
+    attention: Callable[..., Tensor], query: Tensor, key: Tensor, **options
+) -> Tensor:
+    """The weights that ``attention`` really used, as ``(…, n_query, n_key)``.
+
+    Every kind of attention is linear in ``value``. With the identity as ``value``, its output is
+    therefore its own matrix of weights. No second piece of code computes a map for a picture.
+
+    Args:
+        attention: any function of this package with the signature
+            ``attention(query, key, value, **options)``.
+        query: ``(…, n_query, d)``.
+        key: ``(…, n_key, d)``.
+        options: handed on to ``attention``, for example ``mask=causal_mask(n)``.
+
+    Raises:
+        ValueError, TypeError: whatever ``attention`` raises.
+    """
+    _check_tensor("key", key)
+    identity = torch.eye(key.shape[-2], dtype=key.dtype, device=key.device)
+    return attention(query, key, identity.expand(*key.shape[:-2], -1, -1), **options)
+
+
+def check_inputs(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[torch.Size, float]:
+    """Refuse what cannot be attention; return the common leading axes and the scale.
+
+    Raises:
+        ValueError, TypeError: naming the argument, what was got and what is accepted.
+    """
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        _check_tensor(name, tensor)
+        for what in ("dtype", "device"):
+            got, wanted = getattr(tensor, what), getattr(query, what)
+            if got != wanted:
+                raise ValueError(f"{name}: got {what} {got}, but query has {wanted}; convert one.")
+    d = query.shape[-1]
+    if key.shape[-1] != d or d == 0:
+        raise ValueError(
+            f"key: got {tuple(key.shape)} for a query of {tuple(query.shape)}; "
+            "the last axes (d) must be equal, and at least 1."
+        )
+    if value.shape[-2] != key.shape[-2]:
+        raise ValueError(
+            f"value: got {tuple(value.shape)} for a key of {tuple(key.shape)}; "
+            "there must be one value for each key (axis -2)."
+        )
+    lead = _broadcast("key", query.shape[:-2], key.shape[:-2])
+    lead = _broadcast("value", lead, value.shape[:-2])
+    if mask is not None:
+        lead = check_mask(mask, query, key, lead)
+    if scale is None:
+        scale = 1 / math.sqrt(d)
+    elif not math.isfinite(scale):
+        raise ValueError(f"scale: got {scale}; accepted is None or a finite number.")
+    return lead, scale
+
+
+def check_mask(mask: Tensor, query: Tensor, key: Tensor, lead: torch.Size) -> torch.Size:
+    """Refuse a mask that is not boolean or does not broadcast; return the leading axes with it."""
+    if not isinstance(mask, Tensor):
+        raise TypeError(f"mask: got {type(mask).__name__}; accepted is a boolean tensor or None.")
+    if mask.dtype != torch.bool:
+        raise TypeError(
+            f"mask: got dtype {mask.dtype}; accepted is torch.bool, True = may attend. "
+            "For a mask of 0 and 1 use mask.bool(); for one of 0 and -inf use mask == 0."
+        )
+    if mask.device != query.device:
+        raise ValueError(f"mask: got device {mask.device}, but query is on {query.device}.")
+    scores = (*lead, query.shape[-2], key.shape[-2])
+    if mask.ndim < 2 or any(
+        got not in (1, wanted) for got, wanted in zip(mask.shape[-2:], scores[-2:])
+    ):
+        raise ValueError(
+            f"mask: got {tuple(mask.shape)}; accepted is anything that broadcasts to "
+            f"(…, n_query, n_key) = {scores}, with at least two axes."
+        )
+    return _broadcast("mask", lead, mask.shape[:-2])
+
+
+def _check_tensor(name: str, tensor: Tensor) -> None:
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name}: got {type(tensor).__name__}; accepted is a torch.Tensor.")
+    if tensor.ndim < 2:
+        raise ValueError(
+            f"{name}: got {tuple(tensor.shape)}; accepted is (…, length, dim), two axes or more."
+        )
+    if not tensor.is_floating_point():
+        raise ValueError(f"{name}: got dtype {tensor.dtype}; accepted is a floating-point dtype.")
+
+
+def _broadcast(name: str, lead: torch.Size, more: torch.Size) -> torch.Size:
+    try:
+        return torch.broadcast_shapes(lead, more)
+    except RuntimeError:
+        raise ValueError(
+            f"{name}: got the leading axes {tuple(more)}; "
+            f"they do not broadcast with {tuple(lead)} of the arguments before it."
+        ) from None

@@ -1,0 +1,143 @@
+"""Several heads side by side (Vaswani et al., 2017, section 3.2.2)."""
+
+from torch import Tensor, nn
+
+from attn_edu.attention.dot_product import attention_map, scaled_dot_product_attention
+
+
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
+    """Give each head its own slice of the features.
+
+    Args:
+        x: ``(…, n, n_heads · d_head)``.
+        n_heads: at least 1; must divide the last axis.
+
+    Returns:
+        ``(…, n_heads, n, d_head)``, a view of ``x`` where its layout allows.
+
+    Raises:
+        ValueError: ``x`` has fewer than two axes, or ``n_heads`` does not divide the last one.
+    """
+    if x.ndim < 2:
+        raise ValueError(f"x: got {tuple(x.shape)}; accepted is (…, n, n_heads · d_head).")
+    _check_heads(n_heads, "the last axis of x", x.shape[-1])
+    x = x.unflatten(-1, (n_heads, x.shape[-1] // n_heads))  # (…, n, n_heads, d_head)
+    return x.transpose(-3, -2)  # (…, n_heads, n, d_head)
+
+
+def merge_heads(x: Tensor) -> Tensor:
+    """The way back: lay the heads' features side by side.
+
+    Args:
+        x: ``(…, n_heads, n, d_head)``.
+
+    Returns:
+        ``(…, n, n_heads · d_head)``; ``merge_heads(split_heads(x, n_heads))`` equals ``x``.
+
+    Raises:
+        ValueError: ``x`` has fewer than three axes.
+    """
+    if x.ndim < 3:
+        raise ValueError(f"x: got {tuple(x.shape)}; accepted is (…, n_heads, n, d_head).")
+    return x.transpose(-3, -2).flatten(-2)  # (…, n, n_heads, d_head) -> (…, n, d_model)
+
+
+class MultiHeadAttention(nn.Module):
+    """Project, split into heads, attend in each, merge, project (Vaswani et al., 2017).
+
+    Args:
+        d_model: width of the input and the output; ``d_head = d_model / n_heads``.
+        n_heads: at least 1; must divide ``d_model``.
+        bias: whether the four projections add a bias.
+
+    Raises:
+        ValueError: ``n_heads`` does not divide ``d_model``.
+
+    Example:
+        >>> import torch
+        >>> attention = MultiHeadAttention(d_model=12, n_heads=3)
+        >>> x = torch.zeros(2, 5, 12)
+        >>> attention(x).shape, attention.map(x).shape
+        (torch.Size([2, 5, 12]), torch.Size([2, 3, 5, 5]))
+    """
+
+    def __init__(self, d_model: int, n_heads: int, *, bias: bool = True):
+        super().__init__()
+        _check_heads(n_heads, "d_model", d_model)
+        self.n_heads = n_heads
+        self.query = nn.Linear(d_model, d_model, bias=bias)
+        self.key = nn.Linear(d_model, d_model, bias=bias)
+        self.value = nn.Linear(d_model, d_model, bias=bias)
+        self.out = nn.Linear(d_model, d_model, bias=bias)
+
+    def forward(self, x: Tensor, memory: Tensor | None = None, *, mask: Tensor | None = None):
+        """Attend from ``x`` to ``memory``, or to ``x`` itself when ``memory`` is ``None``.
+
+        Args:
+            x: ``(…, n_query, d_model)``, where the queries come from.
+            memory: ``(…, n_key, d_model)``, where the keys and values come from.
+            mask: boolean, ``True`` = may attend, broadcastable to
+                ``(…, n_heads, n_query, n_key)``: a ``(batch, 1, n)`` padding mask needs a head
+                axis, ``mask[:, None]``.
+
+        Returns:
+            ``(…, n_query, d_model)``.
+
+        Raises:
+            ValueError, TypeError: as `scaled_dot_product_attention`.
+        """
+        query, key = self._query_and_key(x, memory)
+        value = split_heads(self.value(x if memory is None else memory), self.n_heads)
+        heads = scaled_dot_product_attention(query, key, value, mask=mask)
+        return self.out(merge_heads(heads))
+
+    def map(self, x: Tensor, memory: Tensor | None = None, *, mask: Tensor | None = None):
+        """The weights of every head, ``(…, n_heads, n_query, n_key)``; arguments as `forward`."""
+        query, key = self._query_and_key(x, memory)
+        return attention_map(scaled_dot_product_attention, query, key, mask=mask)
+
+    def _query_and_key(self, x: Tensor, memory: Tensor | None) -> tuple[Tensor, Tensor]:
+        query = split_heads(self.query(x), self.n_heads)  # (…, n_heads, n_query, d_head)
+        key = split_heads(self.key(x if memory is None else memory), self.n_heads)
+        return query, key
+
+    def load_torch(self, other: nn.MultiheadAttention) -> "MultiHeadAttention":
+        """Copy the weights of torch's own layer, so that both give the same output.
+
+        Args:
+            other: ``nn.MultiheadAttention(d_model, n_heads)`` of the same sizes. Its
+                ``batch_first`` says how *it* reads its input; this module is always batch first.
+
+        Returns:
+            This module, for chaining.
+
+        Raises:
+            TypeError: not an ``nn.MultiheadAttention``.
+            ValueError: other sizes, another bias, or an option that this module does not have
+                (``kdim``, ``vdim``, ``add_bias_kv``, ``add_zero_attn``).
+        """
+        if not isinstance(other, nn.MultiheadAttention):
+            raise TypeError(f"other: got {type(other).__name__}; accepted: nn.MultiheadAttention.")
+        wanted = (self.query.in_features, self.n_heads, self.query.bias is not None)
+        got = (other.embed_dim, other.num_heads, other.in_proj_bias is not None)
+        if got != wanted:
+            raise ValueError(f"other: got (d_model, n_heads, bias) = {got}; accepted is {wanted}.")
+        if other.in_proj_weight is None or other.bias_k is not None or other.add_zero_attn:
+            raise ValueError("other: kdim, vdim, add_bias_kv and add_zero_attn are not accepted.")
+        state = {"out." + name: tensor for name, tensor in other.out_proj.state_dict().items()}
+        for suffix in ("weight", "bias")[: 2 if wanted[2] else 1]:
+            packed = getattr(other, "in_proj_" + suffix).detach()
+            for name, part in zip(("query", "key", "value"), packed.chunk(3)):
+                state[f"{name}.{suffix}"] = part
+        self.load_state_dict(state)
+        return self
+
+
+def _check_heads(n_heads: int, what: str, width: int) -> None:
+    if isinstance(n_heads, bool) or not isinstance(n_heads, int) or n_heads < 1:
+        raise ValueError(f"n_heads: got {n_heads!r}; accepted is an integer of at least 1.")
+    if width < 1 or width % n_heads:
+        raise ValueError(
+            f"n_heads: got {n_heads}, which does not divide {what} = {width}; "
+            f"accepted are {[h for h in range(1, width + 1) if width % h == 0]}."
+        )
