@@ -1,0 +1,38 @@
+"""The commands behind ``python3 -m attn_edu``: one module each, loaded when it is asked for.
+
+`environment` uses the standard library alone; the others may use all that it installs.
+"""
+
+import importlib
+import os
+import subprocess
+import sys
+
+COMMANDS = {
+    "lab": "attn_edu.cli.lab",
+    "test": "attn_edu.cli.checks",
+    "notebooks": "attn_edu.cli.notebooks",
+    "bench": "attn_edu.cli.bench",
+    "lock": "attn_edu.cli.lock",
+}
+
+
+def run(command: str, arguments: list[str]) -> int:
+    """Run one command in the course's environment, which is made first where it is missing."""
+    from attn_edu.cli import environment
+
+    if command not in COMMANDS:
+        print(f"no command {command!r}; there are: {', '.join(COMMANDS)}", file=sys.stderr)
+        return 2
+    try:
+        python = environment.ensure()
+    except environment.SetupError as error:
+        print(error, file=sys.stderr)
+        return 1
+    os.environ.update(environment.variables())
+    if not environment.is_this(python):
+        call = [str(python), "-m", "attn_edu", command, *arguments]
+        if os.name == "posix":
+            os.execv(call[0], call)
+        return subprocess.call(call)
+    return importlib.import_module(COMMANDS[command]).main(arguments) or 0

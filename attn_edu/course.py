@@ -1,0 +1,96 @@
+"""The list of chapters, read from notebooks/course.toml, and the tables made from it."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = ROOT / "notebooks"
+BEGIN = "<!-- chapters: made from course.toml by `make notebooks` -->"
+END = "<!-- /chapters -->"
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One chapter: what course.toml says of it, and where its files are."""
+
+    number: str
+    file: str
+    title: str
+    question: str
+    minutes: int
+    needs: tuple[str, ...] = ()
+    objectives: tuple[str, ...] = ()
+    exercises: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> Path:
+        """The text that people edit, notebooks/src/NN_topic.md."""
+        return NOTEBOOKS / "src" / f"{self.file}.md"
+
+    @property
+    def notebook(self) -> Path:
+        """The notebook that is built from the text, notebooks/NN_topic.ipynb."""
+        return NOTEBOOKS / f"{self.file}.ipynb"
+
+
+def chapters() -> list[Chapter]:
+    """All chapters in the order of course.toml."""
+    entries = tomllib.loads((NOTEBOOKS / "course.toml").read_text("utf-8"))["chapter"]
+    return [
+        Chapter(**{k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()})
+        for entry in entries
+    ]
+
+
+def find(name: str) -> Chapter:
+    """The chapter of a number ("2", "02"), a file ("02_single_head") or a topic ("single_head").
+
+    Raises:
+        KeyError: if no chapter has that name.
+    """
+    wanted = Path(name).stem
+    for chapter in chapters():
+        if wanted in (chapter.file, chapter.file[3:]) or wanted.zfill(2) == chapter.number:
+            return chapter
+    known = ", ".join(chapter.number for chapter in chapters())
+    raise KeyError(f"no chapter is called {name!r}; the chapters are {known}")
+
+
+def table(link: str) -> str:
+    """The chapters as a Markdown table; `link` goes in front of each notebook's file name."""
+    rows = ["| | chapter | the question it answers | minutes |", "|---|---|---|---|"]
+    for c in chapters():
+        title = f"[{c.title}]({link}{c.file}.ipynb)"
+        rows.append(f"| {c.number} | {title} | {c.question} | {c.minutes} |")
+    return "\n".join(rows)
+
+
+def with_table(text: str, link: str) -> str:
+    """`text` with a fresh table of chapters between the two markers.
+
+    Raises:
+        ValueError: if `text` has not exactly one pair of markers.
+    """
+    pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+    if len(pattern.findall(text)) != 1:
+        raise ValueError(f"text must hold one pair of the markers {BEGIN} and {END}")
+    return pattern.sub(lambda _: f"{BEGIN}\n\n{table(link)}\n\n{END}", text)
+
+
+def places() -> dict[Path, str]:
+    """The files that carry the table, each with the prefix of its links."""
+    return {ROOT / "README.md": "notebooks/", NOTEBOOKS / "src" / "00_start_here.md": ""}
+
+
+def write_tables() -> list[Path]:
+    """Bring every file of `places()` up to date; returns those that had to change."""
+    changed = []
+    for path, link in places().items():
+        old = path.read_text("utf-8")
+        new = with_table(old, link)
+        if new != old:
+            path.write_text(new, "utf-8")
+            changed.append(path)
+    return changed
