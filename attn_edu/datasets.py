@@ -1,0 +1,81 @@
+"""Loaders for ``data/``, and the synthetic tasks. Nothing here uses the network or pickle."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from torch import Tensor
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence inside a real pretrained encoder (all-MiniLM-L6-v2, 6 layers, 12 heads).
+
+    Attributes:
+        text: the sentence.
+        tokens: its ``n`` tokens, ``[CLS]`` and ``[SEP]`` included.
+        hidden: ``(6, n, 384)``, what enters each layer.
+        query, key, value: ``(6, 12, n, 32)``, for each layer and head, after the projections.
+    """
+
+    text: str
+    tokens: list[str]
+    hidden: Tensor
+    query: Tensor
+    key: Tensor
+    value: Tensor
+
+
+def sentence_names() -> list[str]:
+    """The names that `sentence` accepts."""
+    return list(_sentences()[0])
+
+
+def sentence(name: str) -> Sentence:
+    """A sentence with the queries, keys and values that MiniLM computes for it (float32).
+
+    Source: Wang et al., 2020, *MiniLM*; the weights of sentence-transformers/all-MiniLM-L6-v2
+    (Apache-2.0). ``data/scripts/minilm_sentences.py`` made the file.
+
+    Raises:
+        KeyError: no sentence has that name.
+        FileNotFoundError, ValueError: the file is missing or damaged; says how to make it again.
+    """
+    about, tensors = _sentences()
+    if name not in about:
+        raise KeyError(f"name: got {name!r}; accepted are {', '.join(map(repr, about))}.")
+    parts = {p: tensors[f"{name}.{p}"].float() for p in ("hidden", "query", "key", "value")}
+    return Sentence(text=about[name]["text"], tokens=list(about[name]["tokens"]), **parts)
+
+
+@cache
+def _sentences() -> tuple[dict, dict[str, Tensor]]:
+    tensors, metadata = load_tensors("minilm_sentences.safetensors", "minilm_sentences.py")
+    return json.loads(metadata["sentences"]), tensors
+
+
+def load_tensors(name: str, script: str) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and the metadata of ``data/<name>``, a safetensors file.
+
+    Args:
+        name: the file's name in ``data/``.
+        script: the script in ``data/scripts/`` that made it, named in the error.
+
+    Raises:
+        FileNotFoundError: the file is missing.
+        ValueError: the file is damaged.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    path = DATA / name
+    again = f"Run `git checkout -- data/{name}`, or make it again: data/scripts/{script}."
+    if not path.exists():
+        raise FileNotFoundError(f"data/{name} is missing. {again}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {key: file.get_tensor(key) for key in file.keys()}, file.metadata() or {}
+    except SafetensorError as error:
+        raise ValueError(f"data/{name} is damaged ({error}). {again}") from None
