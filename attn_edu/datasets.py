@@ -76,6 +76,7 @@ def load_tensors(name: str, script: str) -> tuple[dict[str, Tensor], dict[str, s
         raise FileNotFoundError(f"data/{name} is missing. {again}")
     try:
         with safe_open(path, framework="pt") as file:
-            return {key: file.get_tensor(key) for key in file.keys()}, file.metadata() or {}
+            names = file.keys()
+            return {name: file.get_tensor(name) for name in names}, file.metadata() or {}
     except SafetensorError as error:
         raise ValueError(f"data/{name} is damaged ({error}). {again}") from None

