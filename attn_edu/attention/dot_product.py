@@ -27,26 +27,30 @@ def scaled_dot_product_attention(
 
     Returns:
         ``(…, n_query, d_value)``, in the dtype and on the device of the inputs. A query that may
-        attend to nothing gets zeros, and passes back no gradient. What no query may see (padding)
-        has no influence, even where it is infinite or NaN.
+        attend to nothing gets zeros, and passes back no gradient. Such a query, and what no query
+        may see (padding), has no influence, even where it is infinite or NaN.
 
     Raises:
         ValueError: an argument has a wrong shape, dtype or device.
         TypeError: an argument is not a tensor, or the mask is not boolean.
     """
     _, scale = check_inputs(query, key, value, mask=mask, scale=scale)
+    query = query * scale  # before the product: half-precision scores overflow less easily
     if mask is None:
-        weights = (query @ key.mT * scale).softmax(dim=-1)  # (…, n_query, n_key)
+        weights = (query @ key.mT).softmax(dim=-1)  # (…, n_query, n_key)
         return weights @ value  # (…, n_query, d_value)
 
-    # What no query may see is set to 0 first: a weight of 0 times NaN would still be NaN.
-    unseen = ~mask.any(dim=-2).unsqueeze(-1)  # (…, n_key, 1)
+    # What plays no part is set to 0 first: a weight of 0 times NaN would still be NaN.
+    hidden = ~mask
+    blind = hidden.all(dim=-1, keepdim=True)  # (…, n_query, 1): a query that sees no key
+    unseen = hidden.all(dim=-2).unsqueeze(-1)  # (…, n_key, 1): a key that no query sees
+    query = torch.where(blind, 0, query)
     key = torch.where(unseen, 0, key)
     value = torch.where(unseen, 0, value)
 
-    scores = (query @ key.mT * scale).masked_fill(~mask, -math.inf)  # (…, n_query, n_key)
-    # A row of -inf has no softmax. Filling it with 0 gives it a zero output and a zero gradient.
-    weights = scores.softmax(dim=-1).masked_fill(~mask, 0)
+    # A row of nothing but -inf has no softmax: a blind query keeps its scores of 0 until the end.
+    scores = (query @ key.mT).masked_fill(hidden & ~blind, -math.inf)  # (…, n_query, n_key)
+    weights = scores.softmax(dim=-1).masked_fill(hidden, 0)
     return weights @ value  # (…, n_query, d_value)
 
 
@@ -109,6 +113,8 @@ def check_inputs(
         lead = check_mask(mask, query, key, lead)
     if scale is None:
         scale = 1 / math.sqrt(d)
+    elif isinstance(scale, bool) or not isinstance(scale, int | float):
+        raise TypeError(f"scale: got {type(scale).__name__}; accepted is None or a finite number.")
     elif not math.isfinite(scale):
         raise ValueError(f"scale: got {scale}; accepted is None or a finite number.")
     return lead, scale
