@@ -1,0 +1,128 @@
+// The shell around a view: theme, size, keyboard, native labelled controls, a line that is read aloud.
+import { themeInks } from "./palette.js";
+import { CanvasPen, SvgPen } from "./pen.js";
+import { STYLE } from "./style.js";
+
+export function make(tag, props = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (name.includes("-") || name === "role") node.setAttribute(name, value);
+    else node[name] = value;
+  }
+  node.append(...children);
+  return node;
+}
+
+export function menu(text, options, value, change) {
+  const box = make("select", {}, ...options.map(([v, name]) => make("option", { value: v, textContent: name })));
+  box.value = value;
+  box.addEventListener("change", () => change(box.value));
+  const node = make("label", {}, text, box);
+  return { node, set: (v) => (box.value = v) };
+}
+
+/** A range input; `words(position)` says the value; `move(position, done)` runs on each step and at release. */
+export function slider(text, { min, max, step, value }, words, move) {
+  const box = make("input", { type: "range", min, max, step, value });
+  const said = make("output");
+  const tell = () => { said.textContent = words(+box.value); box.setAttribute("aria-valuetext", words(+box.value)); };
+  box.addEventListener("input", () => { tell(); move(+box.value, false); });
+  box.addEventListener("change", () => move(+box.value, true));
+  const node = make("label", {}, text, box, said);
+  tell();
+  return { node, set: (v) => { box.value = v; tell(); }, tell };
+}
+
+export function button(text, click, props = {}) {
+  const node = make("button", { type: "button", textContent: text, ...props });
+  node.addEventListener("click", click);
+  return node;
+}
+
+/** Dark or light: JupyterLab's own word, else the colour behind us, else what the system prefers. */
+export function isDark(node) {
+  const told = document.body.dataset.jpThemeLight;
+  if (told) return told === "false";
+  for (let at = node; at; at = at.parentElement) {
+    const [r, g, b, a = 1] = (getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
+    if (a > 0.5) return 0.299 * r + 0.587 * g + 0.114 * b < 128;
+  }
+  return matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/** `redraw()` runs on a new width or theme. */
+export function shell(host, redraw) {
+  const shadow = host.shadowRoot ?? host.attachShadow({ mode: "open" });
+  const bar = make("div", { className: "bar" }), stage = make("div", { className: "stage" });
+  const say = make("p", { className: "say", role: "status" }), tip = make("p", { className: "tip" });
+  const view = make("div", { className: "view" }, bar, stage, say, tip);
+  shadow.replaceChildren(make("style", { textContent: STYLE }), view);
+  const self = { bar, stage, say, tip, view, dark: false, ink: themeInks(false), width: 0 };
+  const theme = () => {
+    self.dark = isDark(host.parentElement ?? document.body);
+    self.ink = themeInks(self.dark);
+    for (const [name, value] of Object.entries(self.ink)) view.style.setProperty(`--${name}`, value);
+    view.style.setProperty("--edge", self.ink.quiet);
+    view.style.colorScheme = self.dark ? "dark" : "light";
+  };
+  const measure = () => Math.max(220, Math.floor(view.clientWidth - 24));
+  theme();
+  self.width = measure();
+  // Notebook shortcuts ("d d" deletes a cell) must not hear keys that are meant for us.
+  view.addEventListener("keydown", (e) => { if (e.key !== "Tab") e.stopPropagation(); });
+  const sized = new ResizeObserver(() => {
+    const width = measure();
+    if (view.clientWidth && width !== self.width) { self.width = width; redraw(); }
+  });
+  sized.observe(view);
+  const rethemed = () => { const was = self.dark; theme(); if (was !== self.dark) redraw(); };
+  const watched = new MutationObserver(rethemed);
+  for (const node of [document.body, document.documentElement]) {
+    watched.observe(node, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-theme", "class", "theme"] });
+  }
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  system.addEventListener("change", rethemed);
+  self.close = () => { sized.disconnect(); watched.disconnect(); system.removeEventListener("change", rethemed); };
+  return self;
+}
+
+/** A canvas that listens: `hover(point | null)`, `click(point)`, `arrow(di, dj)`, `enter()`, `leave()`. */
+export function board(label, on) {
+  const canvas = make("canvas", { "aria-label": label });
+  const point = (e) => {
+    const box = canvas.getBoundingClientRect(), zoom = box.width / (parseFloat(canvas.style.width) || box.width);
+    return [(e.clientX - box.left) / zoom, (e.clientY - box.top) / zoom];
+  };
+  canvas.addEventListener("pointermove", (e) => on.hover?.(point(e)));
+  canvas.addEventListener("pointerleave", () => on.hover?.(null));
+  canvas.addEventListener("click", (e) => on.click?.(point(e)));
+  if (!on.arrow) { canvas.setAttribute("role", "img"); return canvas; }
+  canvas.tabIndex = 0;
+  canvas.setAttribute("role", "application");
+  canvas.addEventListener("keydown", (e) => {
+    if (KEYS[e.key]) on.arrow(...KEYS[e.key]);
+    else if (e.key === "Enter" || e.key === " ") on.enter?.();
+    else if (e.key === "Escape") on.leave?.();
+    else return;
+    e.preventDefault();
+  });
+  return canvas;
+}
+
+/** Two buttons that save the view: `size()` gives [width, height], `draw(pen)` the picture. */
+export function exporters(self, name, size, draw) {
+  const save = (url, kind) => make("a", { href: url, download: `${name}.${kind}` }).click();
+  const png = button("PNG", () => {
+    const canvas = make("canvas");
+    draw(new CanvasPen(canvas, ...size(), self.ink.paper));
+    save(canvas.toDataURL("image/png"), "png");
+  }, { "aria-label": "Save as PNG" });
+  const svg = button("SVG", () => {
+    const pen = new SvgPen(...size(), self.ink.paper);
+    draw(pen);
+    save(URL.createObjectURL(new Blob([pen.toString()], { type: "image/svg+xml" })), "svg");
+  }, { "aria-label": "Save as SVG" });
+  return [png, svg];
+}

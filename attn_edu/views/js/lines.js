@@ -1,0 +1,80 @@
+// Words on the left, words on the right, and a line wherever one looks at the other.
+import { tokenColour } from "./palette.js";
+import { fit, textWidth } from "./pen.js";
+
+export class Lines {
+  constructor(rows, cols) { Object.assign(this, { rows, cols }); }
+
+  layout(width, height) {
+    const most = Math.max(this.rows.length, this.cols.length);
+    const widest = (words) => Math.min(110, Math.max(10, ...words.slice(0, 400).map((w) => textWidth(w, 12))));
+    this.step = Math.max(18, Math.min(30, (height - 40) / most));
+    this.every = most * this.step <= 760;                // too many words: name only the ones concerned
+    this.height = this.every ? Math.ceil(most * this.step + 34) : 560;
+    if (!this.every) this.step = (this.height - 34) / most;
+    this.width = Math.min(width, 430);
+    this.x0 = widest(this.rows) + 20;
+    this.x1 = this.width - widest(this.cols) - 62;
+    return this;
+  }
+
+  y(k) { return 28 + (k + 0.5) * this.step; }
+
+  /** The lines to draw, strongest last: [i, j, weight]. */
+  pick(weights, { row, col }) {
+    const m = this.cols.length, found = [];
+    const floor = this.every || row !== null || col !== null ? 0.02 : 0.2;
+    for (let i = 0; i < this.rows.length; i++) {
+      if (row !== null && row !== i) continue;
+      for (let j = 0; j < m; j++) {
+        if ((col === null || row !== null || col === j) && weights[i * m + j] >= floor) found.push([i, j, weights[i * m + j]]);
+      }
+    }
+    return found.sort((a, b) => a[2] - b[2]).slice(-1500);
+  }
+
+  draw(pen, ink, weights, { row = null, col = null } = {}) {
+    const { x0, x1, rows, cols, every } = this, one = row !== null || col !== null;
+    const found = this.pick(weights, { row, col });
+    pen.text("this word", x0 - 14, 12, { size: 11, fill: ink.quiet, align: "right" });
+    pen.text("looks at", x1 + 14, 12, { size: 11, fill: ink.quiet });
+    for (const [i, j, w] of found) {
+      pen.curve(x0, this.y(i), x1, this.y(j), { stroke: tokenColour(i), width: 0.8 + 5 * w, alpha: Math.min(1, one ? 0.25 + w : 0.1 + 0.8 * w) });
+    }
+    const named = { left: new Map(), right: new Map() };
+    for (const [i, j, w] of found.slice().reverse()) {
+      named.left.set(i, w);
+      if (!named.right.has(j)) named.right.set(j, w);
+    }
+    const side = (words, map, x, align, chosen, numbers) => {
+      const placed = [];
+      const order = every ? words.map((_, k) => k) : [...map.keys()];
+      if (chosen !== null && !order.includes(chosen)) order.unshift(chosen);
+      if (!every && !one) return;
+      for (const k of order) {
+        const y = this.y(k);
+        if (!every && placed.some((p) => Math.abs(p - y) < 15)) continue;
+        placed.push(y);
+        const hot = k === chosen || (one && map.has(k));
+        const out = align === "right" ? -1 : 1;
+        pen.rect(x + out * 8 - 4, y - 4, 8, 8, { fill: tokenColour(k) });
+        const text = fit(words[k], 108, 12);
+        pen.text(text, x + out * 16, y, { size: 12, align, bold: k === chosen, fill: hot || !one ? ink.ink : ink.quiet });
+        if (numbers && map.has(k)) {
+          pen.text(map.get(k).toFixed(2), this.width - 4, y, { size: 11.5, align: "right", fill: ink.ink });
+        }
+      }
+    };
+    side(rows, named.left, x0, "right", row, false);
+    side(cols, named.right, x1, "left", row === null ? col : null, one);
+    pen.rect(x0 - 0.5, this.y(-0.5), 1, rows.length * this.step, { fill: ink.line });
+    pen.rect(x1 - 0.5, this.y(-0.5), 1, cols.length * this.step, { fill: ink.line });
+  }
+
+  /** The word at a point: {row} on the left half, {col} on the right; null outside. */
+  at(x, y) {
+    const k = Math.floor((y - 28) / this.step), left = x < (this.x0 + this.x1) / 2;
+    if (k < 0 || k >= (left ? this.rows : this.cols).length) return null;
+    return left ? { row: k, col: null } : { row: null, col: k };
+  }
+}

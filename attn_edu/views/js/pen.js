@@ -1,0 +1,110 @@
+// One set of strokes, two pens: a canvas on the screen and an SVG file for export.
+
+export const FONT = 'system-ui, "Segoe UI", "Noto Sans", "Noto Sans CJK TC", "DejaVu Sans", sans-serif';
+let ruler;
+export function textWidth(text, size) {
+  ruler ??= document.createElement("canvas").getContext("2d");
+  ruler.font = `${size}px ${FONT}`;
+  return ruler.measureText(text).width;
+}
+/** A label that fits, cut with an ellipsis when it must be. */
+export function fit(text, width, size) {
+  if (textWidth(text, size) <= width) return text;
+  const letters = Array.from(text);
+  while (letters.length > 1 && textWidth(letters.join("") + "…", size) > width) letters.pop();
+  return letters.join("") + "…";
+}
+
+export class CanvasPen {
+  constructor(canvas, width, height, paper) {
+    const ratio = globalThis.devicePixelRatio || 1;
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    canvas.style.width = `${width}px`;
+    this.c = canvas.getContext("2d");
+    this.c.scale(ratio, ratio);
+    this.rect(0, 0, width, height, { fill: paper });
+  }
+  group(x, y, draw) { this.c.save(); this.c.translate(x, y); draw(this); this.c.restore(); }
+  rect(x, y, w, h, { fill, stroke, width = 1, alpha = 1 }) {
+    this.c.globalAlpha = alpha;
+    if (fill) { this.c.fillStyle = fill; this.c.fillRect(x, y, w, h); }
+    if (stroke) { this.c.strokeStyle = stroke; this.c.lineWidth = width; this.c.strokeRect(x, y, w, h); }
+    this.c.globalAlpha = 1;
+  }
+  dot(x, y, r, fill) { this.c.fillStyle = fill; this.c.beginPath(); this.c.arc(x, y, r, 0, 7); this.c.fill(); }
+  text(text, x, y, { size = 12, fill, align = "left", bold, turn = 0, alpha = 1 }) {
+    const c = this.c;
+    c.save();
+    c.globalAlpha = alpha;
+    c.translate(x, y);
+    c.rotate((turn * Math.PI) / 180);
+    c.font = `${bold ? 600 : 400} ${size}px ${FONT}`;
+    c.fillStyle = fill;
+    c.textAlign = align;
+    c.textBaseline = "middle";
+    c.fillText(text, 0, 0);
+    c.restore();
+  }
+  curve(x0, y0, x1, y1, { stroke, width, alpha }) {
+    const c = this.c, bend = (x1 - x0) / 2;
+    c.globalAlpha = alpha;
+    c.strokeStyle = stroke;
+    c.lineWidth = width;
+    c.beginPath();
+    c.moveTo(x0, y0);
+    c.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+    c.stroke();
+    c.globalAlpha = 1;
+  }
+  image(bitmap, x, y, w, h) {
+    this.c.imageSmoothingEnabled = w < bitmap.width;
+    this.c.imageSmoothingQuality = "high";
+    this.c.drawImage(bitmap, x, y, w, h);
+  }
+  hatch(boxes, stroke) {
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 6;
+    const t = tile.getContext("2d");
+    t.strokeStyle = stroke;
+    t.beginPath();
+    for (const k of [-6, 0, 6]) { t.moveTo(k, 6); t.lineTo(k + 6, 0); }
+    t.stroke();
+    this.c.fillStyle = this.c.createPattern(tile, "repeat");
+    for (const [x, y, w, h] of boxes) this.c.fillRect(x, y, w, h);
+  }
+}
+
+const escapeXml = (s) => String(s).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+export class SvgPen {
+  constructor(width, height, paper) {
+    this.size = [width, height];
+    this.parts = [];
+    this.rect(0, 0, width, height, { fill: paper });
+  }
+  add(part) { this.parts.push(part); }
+  group(x, y, draw) { this.add(`<g transform="translate(${x} ${y})">`); draw(this); this.add("</g>"); }
+  rect(x, y, w, h, { fill = "none", stroke = "none", width = 1, alpha = 1 }) {
+    this.add(`<rect x="${x}" y="${y}" width="${w}" height="${h}" fill="${fill}" stroke="${stroke}" stroke-width="${width}" opacity="${alpha}"/>`);
+  }
+  dot(x, y, r, fill) { this.add(`<circle cx="${x}" cy="${y}" r="${r}" fill="${fill}"/>`); }
+  text(text, x, y, { size = 12, fill, align = "left", bold, turn = 0, alpha = 1 }) {
+    const anchor = { left: "start", right: "end", center: "middle" }[align];
+    this.add(`<text transform="translate(${x} ${y}) rotate(${turn})" dy=".35em" font-size="${size}" fill="${fill}" opacity="${alpha}" text-anchor="${anchor}"${bold ? ' font-weight="600"' : ""}>${escapeXml(text)}</text>`);
+  }
+  curve(x0, y0, x1, y1, { stroke, width, alpha }) {
+    const bend = (x1 - x0) / 2;
+    this.add(`<path d="M${x0} ${y0}C${x0 + bend} ${y0} ${x1 - bend} ${y1} ${x1} ${y1}" fill="none" stroke="${stroke}" stroke-width="${width}" opacity="${alpha}"/>`);
+  }
+  image(bitmap, x, y, w, h) {
+    this.add(`<image href="${bitmap.toDataURL()}" x="${x}" y="${y}" width="${w}" height="${h}" preserveAspectRatio="none" style="image-rendering:pixelated"/>`);
+  }
+  hatch(boxes, stroke) {
+    const d = boxes.map(([x, y, w, h]) => `M${x} ${y}h${w}v${h}h${-w}z`).join("");
+    this.add(`<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M-6 6L0 0M0 6L6 0M6 6L12 0" stroke="${stroke}"/></pattern><path d="${d}" fill="url(#hatch)"/>`);
+  }
+  toString() {
+    const [w, h] = this.size;
+    return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${w} ${h}" width="${w}" height="${h}" font-family="${escapeXml(FONT)}">${this.parts.join("")}</svg>`;
+  }
+}
