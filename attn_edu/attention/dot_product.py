@@ -72,7 +72,7 @@ def attention_map(
     Raises:
         ValueError, TypeError: whatever ``attention`` raises.
     """
-    _check_tensor("key", key)
+    check_tensor("key", key)
     identity = torch.eye(key.shape[-2], dtype=key.dtype, device=key.device)
     return attention(query, key, identity.expand(*key.shape[:-2], -1, -1), **options)
 
@@ -91,7 +91,9 @@ def check_inputs(
         ValueError, TypeError: naming the argument, what was got and what is accepted.
     """
     for name, tensor in (("query", query), ("key", key), ("value", value)):
-        _check_tensor(name, tensor)
+        check_tensor(name, tensor)
+        if not tensor.is_floating_point():
+            raise ValueError(f"{name}: got dtype {tensor.dtype}; accepted is a floating-point one.")
         for what in ("dtype", "device"):
             got, wanted = getattr(tensor, what), getattr(query, what)
             if got != wanted:
@@ -142,15 +144,15 @@ def check_mask(mask: Tensor, query: Tensor, key: Tensor, lead: torch.Size) -> to
     return _broadcast("mask", lead, mask.shape[:-2])
 
 
-def _check_tensor(name: str, tensor: Tensor) -> None:
+def check_tensor(name: str, tensor: Tensor, *, axes: str = "length, dim") -> None:
+    """Refuse what is not a tensor with at least the named axes."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{name}: got {type(tensor).__name__}; accepted is a torch.Tensor.")
-    if tensor.ndim < 2:
+    least = len(axes.split(","))
+    if tensor.ndim < least:
         raise ValueError(
-            f"{name}: got {tuple(tensor.shape)}; accepted is (…, length, dim), two axes or more."
+            f"{name}: got {tuple(tensor.shape)}; accepted is (…, {axes}), at least {least} axes."
         )
-    if not tensor.is_floating_point():
-        raise ValueError(f"{name}: got dtype {tensor.dtype}; accepted is a floating-point dtype.")
 
 
 def _broadcast(name: str, lead: torch.Size, more: torch.Size) -> torch.Size:

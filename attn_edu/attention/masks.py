@@ -51,7 +51,10 @@ def padding_mask(lengths: Tensor | list[int], n: int) -> Tensor:
         ValueError: a length outside 0…n, lengths that are no integers, or ``n`` below 1.
     """
     _check_size("n", n)
-    lengths = torch.as_tensor(lengths)
+    try:
+        lengths = torch.as_tensor(lengths)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"lengths: got {lengths!r}; accepted is (batch,) integers.") from error
     if lengths.ndim != 1 or lengths.is_floating_point() or lengths.dtype == torch.bool:
         raise ValueError(
             f"lengths: got {tuple(lengths.shape)} of {lengths.dtype}; "
@@ -116,9 +119,12 @@ def to_additive(mask: Tensor, dtype: torch.dtype | None = None) -> Tensor:
 
     Raises:
         TypeError: the mask is not boolean (a mask of 0 and 1 that is added hides almost nothing).
+        ValueError: a dtype that has no ``-inf``.
     """
     _check_boolean(mask)
     dtype = torch.get_default_dtype() if dtype is None else dtype
+    if not dtype.is_floating_point:
+        raise ValueError(f"dtype: got {dtype}; accepted is a floating-point dtype, for its -inf.")
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, -math.inf)
 
 

@@ -2,7 +2,11 @@
 
 from torch import Tensor, nn
 
-from attn_edu.attention.dot_product import attention_map, scaled_dot_product_attention
+from attn_edu.attention.dot_product import (
+    attention_map,
+    check_tensor,
+    scaled_dot_product_attention,
+)
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -17,9 +21,9 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
 
     Raises:
         ValueError: ``x`` has fewer than two axes, or ``n_heads`` does not divide the last one.
+        TypeError: ``x`` is no tensor.
     """
-    if x.ndim < 2:
-        raise ValueError(f"x: got {tuple(x.shape)}; accepted is (…, n, n_heads · d_head).")
+    check_tensor("x", x, axes="n, n_heads · d_head")
     _check_heads(n_heads, "the last axis of x", x.shape[-1])
     x = x.unflatten(-1, (n_heads, x.shape[-1] // n_heads))  # (…, n, n_heads, d_head)
     return x.transpose(-3, -2)  # (…, n_heads, n, d_head)
@@ -36,9 +40,9 @@ def merge_heads(x: Tensor) -> Tensor:
 
     Raises:
         ValueError: ``x`` has fewer than three axes.
+        TypeError: ``x`` is no tensor.
     """
-    if x.ndim < 3:
-        raise ValueError(f"x: got {tuple(x.shape)}; accepted is (…, n_heads, n, d_head).")
+    check_tensor("x", x, axes="n_heads, n, d_head")
     return x.transpose(-3, -2).flatten(-2)  # (…, n, n_heads, d_head) -> (…, n, d_model)
 
 
@@ -63,6 +67,8 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, *, bias: bool = True):
         super().__init__()
+        if isinstance(d_model, bool) or not isinstance(d_model, int) or d_model < 1:
+            raise ValueError(f"d_model: got {d_model!r}; accepted is an integer of at least 1.")
         _check_heads(n_heads, "d_model", d_model)
         self.n_heads = n_heads
         self.query = nn.Linear(d_model, d_model, bias=bias)
@@ -84,7 +90,8 @@ class MultiHeadAttention(nn.Module):
             ``(…, n_query, d_model)``.
 
         Raises:
-            ValueError, TypeError: as `scaled_dot_product_attention`.
+            ValueError, TypeError: ``x`` or ``memory`` is not a tensor of width ``d_model``, or the
+                mask does not fit; see `scaled_dot_product_attention`.
         """
         query, key = self._query_and_key(x, memory)
         value = split_heads(self.value(x if memory is None else memory), self.n_heads)
@@ -97,6 +104,12 @@ class MultiHeadAttention(nn.Module):
         return attention_map(scaled_dot_product_attention, query, key, mask=mask)
 
     def _query_and_key(self, x: Tensor, memory: Tensor | None) -> tuple[Tensor, Tensor]:
+        d_model = self.query.in_features
+        for name, tensor in (("x", x), ("memory", x if memory is None else memory)):
+            check_tensor(name, tensor, axes=f"n, {d_model}")
+            if tensor.shape[-1] != d_model:
+                got = tuple(tensor.shape)
+                raise ValueError(f"{name}: got {got}; the last axis must be d_model = {d_model}.")
         query = split_heads(self.query(x), self.n_heads)  # (…, n_heads, n_query, d_head)
         key = split_heads(self.key(x if memory is None else memory), self.n_heads)
         return query, key
@@ -136,7 +149,7 @@ class MultiHeadAttention(nn.Module):
 def _check_heads(n_heads: int, what: str, width: int) -> None:
     if isinstance(n_heads, bool) or not isinstance(n_heads, int) or n_heads < 1:
         raise ValueError(f"n_heads: got {n_heads!r}; accepted is an integer of at least 1.")
-    if width < 1 or width % n_heads:
+    if width % n_heads:
         raise ValueError(
             f"n_heads: got {n_heads}, which does not divide {what} = {width}; "
             f"accepted are {[h for h in range(1, width + 1) if width % h == 0]}."

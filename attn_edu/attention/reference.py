@@ -43,7 +43,7 @@ def reference_attention(
 
     def examples(tensor: Tensor, *last: int) -> list:
         """Nested lists, with all the leading axes made one."""
-        return tensor.detach().cpu().expand(*lead, *last).reshape(-1, *last).tolist()
+        return tensor.detach().cpu().expand(*lead, *last).reshape(lead.numel(), *last).tolist()
 
     outputs = [
         [_attend(q, keys, values, visible, scale, d_value) for q, visible in zip(queries, rows)]
