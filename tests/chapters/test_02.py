@@ -34,15 +34,17 @@ def chapter():
 
 
 def normal(*shape, seed=0):
-    return torch.randn(
-        *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
-    )
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def test_the_chapters_attention_is_the_packages_and_torchs(chapter):
     query, key, value = normal(B, T, d), normal(B, S, d, seed=1), normal(B, S, d_value, seed=2)
     ours = chapter["attention"](query, key, value)
-    for truth in (reference_attention, scaled_dot_product_attention, F.scaled_dot_product_attention):
+    for truth in (
+        reference_attention,
+        scaled_dot_product_attention,
+        F.scaled_dot_product_attention,
+    ):
         torch.testing.assert_close(ours, truth(query, key, value))
 
 
@@ -61,7 +63,7 @@ def test_letter_pairs_are_counted(chapter):
     assert shared[2, 2] == 1 + 4 + 1 + 1
 
 
-def test_lopsided_is_0_for_symmetric_scores_and_1_for_scores_that_say_nothing_of_each_other(chapter):
+def test_lopsided_is_0_when_symmetric_and_1_when_nothing_is_shared(chapter):
     scores = normal(60, 60)
     assert chapter["lopsided"](scores + scores.mT) == 0
     assert chapter["lopsided"](scores).item() == pytest.approx(1, abs=0.05)
