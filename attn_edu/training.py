@@ -1,0 +1,140 @@
+"""One training loop for every chapter."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+@dataclass
+class History:
+    """What a training run left behind.
+
+    Attributes:
+        losses: one number a step.
+        steps: how many steps were taken (fewer than asked for when patience ran out).
+        stopped_early: whether patience ran out.
+    """
+
+    losses: list[float] = field(default_factory=list)
+    stopped_early: bool = False
+
+    @property
+    def steps(self) -> int:
+        return len(self.losses)
+
+    def smoothed(self, window: int = 20) -> list[float]:
+        """The mean of the last ``window`` losses at each step (fewer at the start)."""
+        total, means = 0.0, []
+        for step, loss in enumerate(self.losses):
+            total += loss - (self.losses[step - window] if step >= window else 0.0)
+            means.append(total / min(step + 1, window))
+        return means
+
+
+def train(
+    model: nn.Module,
+    batches: Callable[[torch.Generator], tuple[Tensor, Tensor]] | Iterable[tuple[Tensor, Tensor]],
+    *,
+    loss: Callable[[Tensor, Tensor], Tensor] = F.cross_entropy,
+    steps: int,
+    lr: float = 1e-3,
+    seed: int = 0,
+    clip: float = 1.0,
+    progress: bool = True,
+    patience: int | None = None,
+) -> History:
+    """Adam (Kingma & Ba, 2015) with clipped gradients (Pascanu et al., 2013).
+
+    Args:
+        model: trained in place, and left in training mode.
+        batches: either a function that draws a fresh batch ``(inputs, targets)`` from a
+            ``torch.Generator``, or an iterable of batches that is gone through again and again.
+        loss: ``loss(model(inputs), targets)`` -> scalar.
+        steps: the most steps to take.
+        lr: step size of Adam.
+        seed: seeds the generator handed to ``batches`` and torch's own (dropout). The model was
+            made before: seed its construction too.
+        clip: the gradient's norm is cut to this.
+        progress: whether to show a progress bar; it removes itself.
+        patience: stop when the best smoothed loss (20 steps) is this many steps old.
+
+    Returns:
+        The `History`. The same seed, model and machine give the same losses.
+
+    Raises:
+        ValueError: ``steps``, ``lr``, ``clip`` or ``patience`` not positive; no batch at all.
+        FloatingPointError: the loss is no longer finite.
+    """
+    for name, value in (("steps", steps), ("lr", lr), ("clip", clip), ("patience", patience)):
+        if value is not None and not value > 0:
+            raise ValueError(f"{name}: got {value}; accepted is a number above 0.")
+    torch.manual_seed(seed)
+    source = _draw(batches, torch.Generator().manual_seed(seed))
+    optimiser = torch.optim.Adam(model.parameters(), lr=lr)
+    history, recent = History(), []
+    best, best_step = math.inf, 0
+    model.train()
+    for step in _bar(steps, progress):
+        inputs, targets = next(source)
+        value = loss(model(inputs), targets)
+        if not torch.isfinite(value):
+            raise FloatingPointError(
+                f"the loss is {value.item()} at step {step}; try a smaller lr."
+            )
+        optimiser.zero_grad()
+        value.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimiser.step()
+        history.losses.append(value.item())
+        recent = [*recent[-19:], value.item()]
+        mean = sum(recent) / len(recent)
+        if mean < best:
+            best, best_step = mean, step
+        if patience is not None and step - best_step >= patience:
+            history.stopped_early = True
+            break
+    return history
+
+
+@torch.no_grad()
+def accuracy(model: nn.Module, inputs: Tensor, targets: Tensor, *, batch: int = 512) -> float:
+    """The share of right answers, in evaluation mode; the model's mode is put back.
+
+    Args:
+        model: ``inputs (n, …)`` -> logits ``(n, n_classes)``.
+        targets: ``(n,)`` integers.
+        batch: how many at a time.
+    """
+    was_training = model.training
+    model.eval()
+    right = sum(
+        (model(x).argmax(dim=-1) == y).sum().item()
+        for x, y in zip(inputs.split(batch), targets.split(batch))
+    )
+    model.train(was_training)
+    return right / len(targets)
+
+
+def _draw(batches, generator):
+    if callable(batches):
+        while True:
+            yield batches(generator)
+    while True:
+        batch = None
+        for batch in batches:
+            yield batch
+        if batch is None:
+            raise ValueError("batches: got nothing; accepted is an iterable of (inputs, targets).")
+
+
+def _bar(steps: int, progress: bool):
+    """The steps, with a bar on the screen that leaves nothing behind."""
+    if not progress:
+        return range(steps)
+    from tqdm.auto import tqdm
+
+    return tqdm(range(steps), leave=False)
