@@ -38,11 +38,23 @@ class AttentionMap(View):
     _entry, _start = "map", "mountMap"
 
     def __init__(
-        self, weights, tokens=None, *, query_tokens=None, key_tokens=None, mask=None, layer=0, head=0, title=None, colour=None
+        self,
+        weights,
+        tokens=None,
+        *,
+        query_tokens=None,
+        key_tokens=None,
+        mask=None,
+        layer=0,
+        head=0,
+        title=None,
+        colour=None,
     ):
         array = as_array(weights, "weights")
         if not 2 <= array.ndim <= 4:
-            raise ValueError(f"weights must have 2 to 4 axes (layers, heads, n_query, n_key), got shape {array.shape}")
+            raise ValueError(
+                f"weights must have 2 to 4 axes (layers, heads, n_query, n_key), got shape {array.shape}"
+            )
         if array.size == 0:
             raise ValueError(f"weights must hold at least one number, got shape {array.shape}")
         if array.size > LARGEST:
@@ -51,12 +63,18 @@ class AttentionMap(View):
                 " pass fewer layers or heads, or a stretch of the words"
             )
         if np.isinf(array).any():
-            raise ValueError("weights must be finite (NaN is drawn, infinity is not), got inf: were scores passed for weights?")
+            raise ValueError(
+                "weights must be finite (NaN is drawn, infinity is not), got inf: were scores passed for weights?"
+            )
         self.weights = array.reshape((1,) * (4 - array.ndim) + array.shape)
         layers, heads, n, m = self.weights.shape
         if tokens is not None and n != m and (query_tokens is None or key_tokens is None):
-            raise ValueError(f"tokens names both sides, but weights are {n} by {m}: pass query_tokens and key_tokens")
-        self.query_tokens = words(query_tokens if query_tokens is not None else tokens, n, "query_tokens")
+            raise ValueError(
+                f"tokens names both sides, but weights are {n} by {m}: pass query_tokens and key_tokens"
+            )
+        self.query_tokens = words(
+            query_tokens if query_tokens is not None else tokens, n, "query_tokens"
+        )
         self.key_tokens = words(key_tokens if key_tokens is not None else tokens, m, "key_tokens")
         self.mask = None if mask is None else as_mask(mask, self.weights.shape)
         self.layer, self.head = _index(layer, layers, "layer"), _index(head, heads, "head")
@@ -69,12 +87,18 @@ class AttentionMap(View):
 
     def _shown(self) -> tuple[np.ndarray, np.ndarray | None]:
         """The chosen head: weights (n, m), and hidden cells (n, m) or None."""
-        hidden = None if self.mask is None else ~np.broadcast_to(self.mask, self.weights.shape)[self.layer, self.head]
+        hidden = (
+            None
+            if self.mask is None
+            else ~np.broadcast_to(self.mask, self.weights.shape)[self.layer, self.head]
+        )
         return self.weights[self.layer, self.head], hidden
 
     def _where(self) -> str:
         layers, heads = self.weights.shape[:2]
-        named = [f"layer {self.layer} of {layers}"] * (layers > 1) + [f"head {self.head} of {heads}"] * (heads > 1)
+        named = [f"layer {self.layer} of {layers}"] * (layers > 1) + [
+            f"head {self.head} of {heads}"
+        ] * (heads > 1)
         return ", ".join(["Attention map", *named])
 
     def _strongest(self, limit: int) -> list[tuple[int, int]]:
@@ -89,8 +113,13 @@ class AttentionMap(View):
         w, _ = self._shown()
         n, m = w.shape
         size = f"{n} words" if self.query_tokens == self.key_tokens else f"{n} by {m} words"
-        looks = [f"“{self.query_tokens[i]}” at “{self.key_tokens[j]}” ({w[i, j]:.2f})" for i, j in self._strongest(3)]
-        looks[0] = looks[0].replace(" at ", " looks most at ", 1) if "” at “" in looks[0] else looks[0]
+        looks = [
+            f"“{self.query_tokens[i]}” at “{self.key_tokens[j]}” ({w[i, j]:.2f})"
+            for i, j in self._strongest(3)
+        ]
+        looks[0] = (
+            looks[0].replace(" at ", " looks most at ", 1) if "” at “" in looks[0] else looks[0]
+        )
         return f"{self._where()}, {size}: {', '.join(looks)}."
 
     def describe(self) -> str:
@@ -100,7 +129,8 @@ class AttentionMap(View):
         what = self.title + ". " if self.title else ""
         said = [f"{what}{self._where()}. {n} words ask (rows), {m} words are looked at (columns)."]
         look = [
-            f"“{self.query_tokens[i]}” looks most at “{self.key_tokens[j]}” ({w[i, j]:.2f})" for i, j in self._strongest(8)
+            f"“{self.query_tokens[i]}” looks most at “{self.key_tokens[j]}” ({w[i, j]:.2f})"
+            for i, j in self._strongest(8)
         ]
         said.append(f"{join_words(look)}." if n <= 8 else f"The sharpest rows: {join_words(look)}.")
         if hidden is not None:
@@ -117,7 +147,9 @@ class AttentionMap(View):
         sums = w.sum(-1)
         off = int((np.abs(sums[~np.isnan(sums)] - 1) > 1e-3).sum())
         if off:
-            said.append(f"{off} of {len(sums)} rows do not sum to 1 (they sum to {np.nanmin(sums):.3g} … {np.nanmax(sums):.3g}).")
+            said.append(
+                f"{off} of {len(sums)} rows do not sum to 1 (they sum to {np.nanmin(sums):.3g} … {np.nanmax(sums):.3g})."
+            )
         return said
 
     # ---- parts of the output ------------------------------------------------------------------------
@@ -129,16 +161,34 @@ class AttentionMap(View):
         w, _ = self._shown()
         q, k = self.query_tokens, self.key_tokens
         if max(w.shape) <= 16:
-            return self._where(), ["word", *k], [[q[i], *(f"{x:.3f}" for x in w[i])] for i in range(len(q))]
+            return (
+                self._where(),
+                ["word", *k],
+                [[q[i], *(f"{x:.3f}" for x in w[i])] for i in range(len(q))],
+            )
         order = np.argsort(-np.nan_to_num(w, nan=-np.inf), -1, kind="stable")[:, :3]
-        rows = [[q[i], *(f"{k[j]} {w[i, j]:.3f}" for j in order[i])] for i in range(min(len(q), 128))]
+        rows = [
+            [q[i], *(f"{k[j]} {w[i, j]:.3f}" for j in order[i])] for i in range(min(len(q), 128))
+        ]
         cut = "" if len(q) <= 128 else f" (the first 128 of {len(q)} words)"
-        return f"{self._where()}: the three largest weights of each word{cut}", ["word", "1st", "2nd", "3rd"], rows
+        return (
+            f"{self._where()}: the three largest weights of each word{cut}",
+            ["word", "1st", "2nd", "3rd"],
+            rows,
+        )
 
     def _svg(self) -> str:
         w, hidden = self._shown()
         return picture.side_by_side(
-            [picture.heat(w, rows=self.query_tokens, cols=self.key_tokens, colour=self.colour, hidden=hidden)]
+            [
+                picture.heat(
+                    w,
+                    rows=self.query_tokens,
+                    cols=self.key_tokens,
+                    colour=self.colour,
+                    hidden=hidden,
+                )
+            ]
         )
 
     def _payload(self) -> dict:
@@ -148,6 +198,7 @@ class AttentionMap(View):
             lead = (1,) * (4 - self.mask.ndim) + self.mask.shape
             mask = pack(np.broadcast_to(self.mask, (*lead[:2], n, m)))
         return {
+            "name": "attention-map",
             "layers": layers, "heads": heads, "n": n, "m": m, "layer": self.layer, "head": self.head,
             "colour": self.colour, "tokens": {"query": self.query_tokens, "key": self.key_tokens},
             "weights": pack(self.weights), "mask": mask,

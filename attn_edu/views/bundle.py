@@ -1,7 +1,7 @@
 """Joins the ES modules of ``views/js`` into one small script, in pure Python.
 
-The modules use a narrow style on purpose (one-line named imports, ``export`` before a declaration,
-a semicolon after every statement), so that joining them needs no tool from outside.
+The modules keep to a narrow style so that no tool from outside is needed: named imports on one line, one name a
+top-level declaration, each starting in the first column, a semicolon after every statement.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ import re
 from functools import cache
 from importlib.resources import files
 
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w]+)\.js";\n', re.M)
-_EXPORT = re.compile(r"^export (?=(async function|function|const|let|class)\b)", re.M)
-_NAME = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) ([\w$]+)", re.M)
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.M)
+_EXPORT = re.compile(r"^export (?=(?:async function|function|const|let|class)\b)", re.M)
+_DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) ([\w$]+)", re.M)
 _TOKEN = re.compile(
-    r"""(?P<note>//[^\n]*|/\*.*?\*/)
+    r"""(?P<gap>\s+|//[^\n]*|/\*.*?\*/)
       | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
-      | (?P<template>`(?:\\.|[^`\\])*`)
-      | (?P<regex>(?<=[(,=:])\s*/(?![/*])(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n])+/[a-z]*)
-      | (?P<space>\s+)
+      | (?P<regex>(?<=[(,=:])/(?![/*])(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n])+/[a-z]*)
       | (?P<other>[\w$]+|.)""",
     re.S | re.X,
 )
@@ -45,33 +43,71 @@ def module_order(entry: str) -> list[str]:
     return order
 
 
-def top_level_names(name: str) -> list[str]:
-    """What a module declares at its top level; no two modules may share one."""
-    return _NAME.findall(module_source(name))
+def top_level_names(source: str) -> list[str]:
+    """What a module declares at its top level; no two modules may share a name."""
+    return _DECLARED.findall(source)
+
+
+def _template_end(source: str, at: int) -> int:
+    """The place after the template literal that opens at ``at``, its ${holes} included."""
+    at += 1
+    while source[at] != "`":
+        if source[at] == "\\":
+            at += 2
+        elif source.startswith("${", at):
+            at += 2
+            while source[at] != "}":
+                if source[at] == "`":
+                    at = _template_end(source, at)
+                elif source[at] in "\"'":
+                    at = _TOKEN.match(source, at).end()
+                elif source[at] == "{":
+                    raise ValueError(f"a brace inside a template: {source[at - 40 : at + 20]!r}")
+                else:
+                    at += 1
+            at += 1
+        else:
+            at += 1
+    return at + 1
 
 
 def minify(source: str) -> str:
     """Drop comments and every space that separates nothing; strings and templates stay as written."""
-    out: list[str] = []
-    gap = False
-    for match in _TOKEN.finditer(source):
-        kind, text = match.lastgroup, match.group()
-        if kind in ("note", "space"):
-            gap = True
-            continue
-        text = text.strip() if kind == "regex" else text
-        if gap and out:
-            last, first = out[-1][-1], text[0]
-            words = re.match(r"[\w$]", last) and re.match(r"[\w$]", first)
-            if words or (last == first and last in "+-"):
-                out.append(" ")
-        out.append(text)
-        gap = False
+    out, at, gap = [""], 0, False
+    while at < len(source):
+        if source[at] == "`":
+            end = _template_end(source, at)
+        else:
+            match = _TOKEN.match(source, at)
+            end = match.end()
+            if match["gap"]:
+                at, gap = end, True
+                continue
+        token, before = source[at:end], out[-1][-1:]
+        words = re.match(r"[\w$]", before) and re.match(r"[\w$]", token)
+        if gap and (words or (before == token[0] and before in "+-")):
+            out.append(" ")
+        out.append(token)
+        at, gap = end, False
     return "".join(out)
 
 
+def _used(source: str, wanted: str) -> str:
+    """The declarations that ``wanted`` needs, directly or not, in the order of the source."""
+    starts = [m.start() for m in _DECLARED.finditer(source)]
+    parts = [source[a:b] for a, b in zip(starts, [*starts[1:], len(source)])]
+    named = {_DECLARED.match(part)[1]: part for part in parts}
+    needed, queue = set(), [wanted]
+    while queue:
+        name = queue.pop()
+        if name not in needed:
+            needed.add(name)
+            queue += [word for word in re.findall(r"[\w$]+", named[name]) if word in named]
+    return "".join(part for name, part in named.items() if name in needed)
+
+
 @cache
-def bundle(entry: str) -> str:
-    """The minified modules behind ``entry`` as statements that share one scope."""
-    parts = [_EXPORT.sub("", _IMPORT.sub("", module_source(name))) for name in module_order(entry)]
-    return minify("\n".join(parts))
+def bundle(entry: str, start: str) -> str:
+    """What the function ``start`` of the module ``entry`` needs, minified, as statements of one scope."""
+    sources = (_IMPORT.sub("", module_source(name)) for name in module_order(entry))
+    return minify(_used(_EXPORT.sub("", "\n".join(sources)), start))

@@ -14,8 +14,18 @@ from html import escape
 import numpy as np
 
 FONT = "system-ui, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK TC', 'DejaVu Sans', sans-serif"
-INK, QUIET, LINE, PAPER, BAD = "#1b1f27", "#5a6270", "#d5dae2", "#ffffff", "#b0126b"
-TOKEN_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a6fd1", "#8c8c8c")
+INK, QUIET, LINE, PAPER = "#1b1f27", "#5a6270", "#d5dae2", "#ffffff"
+HATCH, BAD = "#a3abb8", "#b0126b"
+TOKEN_COLOURS = (
+    "#0072b2",
+    "#e69f00",
+    "#009e73",
+    "#cc79a7",
+    "#56b4e9",
+    "#d55e00",
+    "#8a6fd1",
+    "#8c8c8c",
+)
 
 
 def _oklch(lightness: float, chroma: float, degrees: float) -> tuple[int, int, int]:
@@ -37,10 +47,14 @@ def _oklch(lightness: float, chroma: float, degrees: float) -> tuple[int, int, i
 def ramp(kind: str) -> list[tuple[int, int, int]]:
     """256 colours for a light page: ``weight`` from paper to ink, ``score`` with paper at code 128."""
     if kind == "weight":
-        bows = [math.sin(math.pi * min(1.0, c / 255 * 0.85 + 0.04)) for c in range(256)]
-        return [_oklch(0.975 - 0.69 * c / 255, 0.005 + 0.125 * bow, 215 + 60 * c / 255) for c, bow in enumerate(bows)]
+        shares = [c / 255 for c in range(256)]
+        bows = [math.sin(math.pi * t * 0.85) for t in shares]
+        return [
+            _oklch(0.98 - 0.69 * t, 0.004 + 0.125 * bow, 225 + 50 * t)
+            for t, bow in zip(shares, bows)
+        ]
     steps = [max(-1.0, (c - 128) / 127) for c in range(256)]
-    return [_oklch(0.975 - 0.45 * abs(t), 0.15 * abs(t), 45 if t < 0 else 255) for t in steps]
+    return [_oklch(0.98 - 0.45 * abs(t), 0.15 * abs(t), 45 if t < 0 else 255) for t in steps]
 
 
 def codes_of(values: np.ndarray, colour: str = "linear") -> tuple[np.ndarray, str]:
@@ -58,7 +72,9 @@ def codes_of(values: np.ndarray, colour: str = "linear") -> tuple[np.ndarray, st
 
 def _png(codes: np.ndarray, kind: str) -> str:
     """A matrix of colour codes as a palette PNG in a data address."""
-    colours = [tuple(int(BAD[k : k + 2], 16) for k in (1, 3, 5)) if c is None else c for c in ramp(kind)]
+    colours = [
+        tuple(int(BAD[k : k + 2], 16) for k in (1, 3, 5)) if c is None else c for c in ramp(kind)
+    ]
     pixels = np.where(codes < 0, 255 if kind == "weight" else 0, codes).astype(np.uint8)
     if (codes < 0).any():  # give the unused end of the ramp to cells that are not a number
         spare = 255 if kind == "weight" else 0
@@ -69,10 +85,16 @@ def _png(codes: np.ndarray, kind: str) -> str:
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
 
     def chunk(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        return (
+            struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        )
 
-    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0))
-    data += chunk(b"PLTE", bytes(x for c in colours for x in c)) + chunk(b"IDAT", zlib.compress(rows, 9))
+    data = b"\x89PNG\r\n\x1a\n" + chunk(
+        b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
+    )
+    data += chunk(b"PLTE", bytes(x for c in colours for x in c)) + chunk(
+        b"IDAT", zlib.compress(rows, 9)
+    )
     return "data:image/png;base64," + base64.b64encode(data + chunk(b"IEND", b"")).decode()
 
 
@@ -94,9 +116,23 @@ def text(x, y, words, *, size=12, fill=QUIET, anchor="start", turn=0, bold=False
     """One line of text, escaped, its middle at ``y``."""
     weight = ' font-weight="600"' if bold else ""
     place = f'transform="translate({x:.6g} {y:.6g})' + (f' rotate({turn})"' if turn else '"')
-    return (
-        f'<text {place} dy=".35em" font-size="{size}" fill="{fill}" text-anchor="{anchor}"{weight}>{escape(str(words))}</text>'
-    )
+    return f'<text {place} dy=".35em" font-size="{size}" fill="{fill}" text-anchor="{anchor}"{weight}>{escape(str(words))}</text>'
+
+
+def box(x, y, width, height, fill) -> str:
+    """One filled cell."""
+    size = f'x="{x:.6g}" y="{y:.6g}" width="{width:.6g}" height="{height:.6g}"'
+    return f'<rect {size} fill="{fill}"/>'
+
+
+def bytes_of(colour: str) -> tuple[int, ...]:
+    """``#rrggbb`` as three bytes."""
+    return tuple(int(colour[k : k + 2], 16) for k in (1, 3, 5))
+
+
+def ink_on(rgb) -> str:
+    """Black or white, whichever reads better on a colour."""
+    return "#111" if 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 140 else "#fff"
 
 
 def square(x, y, colour) -> str:
@@ -109,11 +145,24 @@ def token_colour(i: int) -> str:
     return TOKEN_COLOURS[i % len(TOKEN_COLOURS)]
 
 
-def heat(values, *, rows=(), cols=(), colour="linear", hidden=None, title="", side=420.0, largest=34.0, numbers=False):
+def heat(
+    values,
+    *,
+    rows=(),
+    cols=(),
+    colour="linear",
+    hidden=None,
+    title="",
+    side=420.0,
+    largest=34.0,
+    numbers=False,
+):
     """One matrix with its words: (svg, width, height)."""
     n, m = values.shape
     left = min(96.0, max((text_width(w) for w in rows), default=0.0)) + 24 if len(rows) else 4.0
-    slope = min(96.0, max((text_width(w) for w in cols), default=0.0)) * 0.72 + 26 if len(cols) else 6.0
+    slope = (
+        min(96.0, max((text_width(w) for w in cols), default=0.0)) * 0.72 + 26 if len(cols) else 6.0
+    )
     cell_w = min(largest, side / m)
     cell_h = min(cell_w, 26.0) if numbers and cell_w >= 30 else min(cell_w, max(cell_w, side / n))
     top = slope + (22 if title else 0)
@@ -138,16 +187,32 @@ def heat(values, *, rows=(), cols=(), colour="linear", hidden=None, title="", si
                 r, g, b = colours[max(0, codes[i, j])]
                 ink = "#111" if 0.299 * r + 0.587 * g + 0.114 * b > 140 else "#fff"
                 at = (left + (j + 0.5) * cell_w, top + (i + 0.5) * cell_h)
-                parts.append(text(*at, f"{values[i, j]:.2f}".replace("-", "−"), size=10.5, fill=ink, anchor="middle"))
-    parts.append(f'<rect x="{left}" y="{top:.6g}" width="{width:.6g}" height="{height:.6g}" fill="none" stroke="{LINE}"/>')
+                parts.append(
+                    text(
+                        *at,
+                        f"{values[i, j]:.2f}".replace("-", "−"),
+                        size=10.5,
+                        fill=ink,
+                        anchor="middle",
+                    )
+                )
+    parts.append(
+        f'<rect x="{left}" y="{top:.6g}" width="{width:.6g}" height="{height:.6g}" fill="none" stroke="{LINE}"/>'
+    )
     if cell_h >= 11:
         for i, word in enumerate(rows):
             y = top + (i + 0.5) * cell_h
-            parts += [text(left - 18, y, fit(word, left - 22), anchor="end"), square(left - 13, y - 4, token_colour(i))]
+            parts += [
+                text(left - 18, y, fit(word, left - 22), anchor="end"),
+                square(left - 13, y - 4, token_colour(i)),
+            ]
     if cell_w >= 11:
         for j, word in enumerate(cols):
             x = left + (j + 0.5) * cell_w
-            parts += [text(x - 2, top - 17, fit(word, 92), turn=-45), square(x - 4, top - 12, token_colour(j))]
+            parts += [
+                text(x - 2, top - 17, fit(word, 92), turn=-45),
+                square(x - 4, top - 12, token_colour(j)),
+            ]
     right = max((text_width(fit(w, 92)) for w in cols[-3:]), default=0.0) * 0.72 + 6
     return "".join(parts), left + width + right, top + height + 6
 
@@ -172,7 +237,7 @@ def side_by_side(panels, *, wrap=1180.0, gap=18.0) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" width="{size[0]}" height="{size[1]}"'
         f' font-family="{FONT}"><defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse">'
-        f'<path d="M-6 6L0 0M0 6L6 0M6 6L12 0" stroke="{QUIET}"/></pattern></defs>'
+        f'<path d="M-6 6L0 0M0 6L6 0M6 6L12 0" stroke="{HATCH}"/></pattern></defs>'
         f'<rect width="100%" height="100%" fill="{PAPER}"/>{"".join(placed)}</svg>'
     )
 
@@ -182,5 +247,7 @@ def to_png(svg: str, zoom: int = 2) -> bytes:
     try:
         import resvg_py
     except ImportError as error:
-        raise ImportError("to_png needs the package resvg_py: pip install resvg_py; to_svg needs nothing") from error
+        raise ImportError(
+            "to_png needs the package resvg_py: pip install resvg_py; to_svg needs nothing"
+        ) from error
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=zoom))

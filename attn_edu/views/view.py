@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from html import escape
 from pathlib import Path
+
+import numpy as np
 
 from attn_edu.views import picture
 from attn_edu.views.bundle import bundle
@@ -22,11 +25,33 @@ def words(tokens, n: int, name: str = "tokens") -> list[str]:
     if tokens is None:
         return [str(i) for i in range(n)]
     if isinstance(tokens, str):
-        raise TypeError(f"{name} must be a sequence of {n} words, got one string: pass {name}=text.split()")
+        raise TypeError(
+            f"{name} must be a sequence of {n} words, got one string: pass {name}=text.split()"
+        )
     labels = [str(t) for t in tokens]
     if len(labels) != n:
         raise ValueError(f"{name} must name each of the {n} positions, got {len(labels)} words")
     return labels
+
+
+def positive(value, name: str) -> float:
+    """A positive, finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a number, got {type(value).__name__}") from error
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be positive and finite, got {value}")
+    return number
+
+
+def positive_int(value, name: str) -> int:
+    """A whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be a whole number, got {type(value).__name__}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}")
+    return int(value)
 
 
 def join_words(items) -> str:
@@ -59,21 +84,20 @@ class View:
         payload = self._payload()
         script = to_script(payload)
         mark = hashlib.sha256(script.encode()).hexdigest()[:12]
-        payload["name"] = f"{self._entry}-{mark}"
         caption, head, rows = self._table()
         # A script that a page inserts late knows itself by currentScript; where it does not, by its mark.
         start = (
             f"const s=document.currentScript,f=s?s.closest('figure'):document.querySelector('figure[data-view=\"{mark}\"]:not([data-live])');"
             "if(!f)return;f.dataset.live='';const d=document.createElement('div'),o=f.querySelectorAll('img,details');"
-            f"f.prepend(d);{self._start}(d,{to_script(payload)}).then(()=>o.forEach(e=>e.remove()),"
+            f"f.prepend(d);{self._start}(d,{script}).then(()=>o.forEach(e=>e.remove()),"
             "e=>{d.remove();console.error(e)});"
         )
         return (
             f'<figure class="attn-edu" data-view="{mark}" style="margin:0">'
             f'<img alt="{escape(self.describe())}" src="data:image/svg+xml;base64,{svg}" style="max-width:100%">'
-            f"<figcaption>{escape(self._caption())}</figcaption>"
+            f'<figcaption style="font-size:.9em;margin:4px 12px">{escape(self._caption())}</figcaption>'
             f"<details><summary>Numbers</summary>{_table_html(caption, head, rows)}</details>"
-            f"<script>(()=>{{{bundle(self._entry)}\n{start}}})()</script></figure>"
+            f"<script>(()=>{{{bundle(self._entry, self._start)}\n{start}}})()</script></figure>"
         )
 
     def to_html(self, path) -> Path:
@@ -99,6 +123,9 @@ def _write(path, data: bytes) -> Path:
 def _table_html(caption: str, head: list[str], rows: list[list[str]]) -> str:
     columns = "".join(f'<th scope="col">{escape(h)}</th>' for h in head)
     body = "".join(
-        f'<tr><th scope="row">{escape(r[0])}</th>' + "".join(f"<td>{escape(x)}</td>" for x in r[1:]) + "</tr>" for r in rows
+        f'<tr><th scope="row">{escape(r[0])}</th>'
+        + "".join(f"<td>{escape(x)}</td>" for x in r[1:])
+        + "</tr>"
+        for r in rows
     )
     return f"<table><caption>{escape(caption)}</caption><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,16 +1,12 @@
 // How numbers travel from Python to the page: deflate, then base64 (see payload.py).
 
-/** Numbers from raw little-endian bytes. `u1` holds square roots of [0, 1]; `lin` spans low..high. */
+/** Numbers from raw little-endian bytes. `u1` holds places in a table of levels, 255 = NaN. */
 export function decode(part, buffer) {
   const codes = new Uint8Array(buffer);
   switch (part.kind) {
     case "f4": return new Float32Array(buffer);
     case "f8": return new Float64Array(buffer);
-    case "u1": return Float32Array.from(codes, (c) => (c / 255) ** 2);
-    case "lin": {
-      const step = (part.high - part.low) / 254;
-      return Float32Array.from(codes, (c) => (c === 255 ? NaN : part.low + c * step));
-    }
+    case "u1": return Float32Array.from(codes, (c) => (c === 255 ? NaN : part.levels[c]));
     case "bits": {
       const size = part.shape.reduce((a, b) => a * b, 1);
       return Uint8Array.from({ length: size }, (_, i) => (codes[i >> 3] >> (7 - (i & 7))) & 1);

@@ -26,7 +26,7 @@ export function slider(text, { min, max, step, value }, words, move) {
   const box = make("input", { type: "range", min, max, step, value });
   const said = make("output");
   const tell = () => { said.textContent = words(+box.value); box.setAttribute("aria-valuetext", words(+box.value)); };
-  box.addEventListener("input", () => { tell(); move(+box.value, false); });
+  box.addEventListener("input", () => { move(+box.value, false); tell(); });
   box.addEventListener("change", () => move(+box.value, true));
   const node = make("label", {}, text, box, said);
   tell();
@@ -50,7 +50,7 @@ export function isDark(node) {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+export const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /** `redraw()` runs on a new width or theme. */
 export function shell(host, redraw) {
@@ -124,5 +124,5 @@ export function exporters(self, name, size, draw) {
     draw(pen);
     save(URL.createObjectURL(new Blob([pen.toString()], { type: "image/svg+xml" })), "svg");
   }, { "aria-label": "Save as SVG" });
-  return [png, svg];
+  return make("span", { className: "bar" }, png, svg);
 }

@@ -13,7 +13,7 @@ export class Lines {
     this.height = this.every ? Math.ceil(most * this.step + 34) : 560;
     if (!this.every) this.step = (this.height - 34) / most;
     this.width = Math.min(width, 430);
-    this.x0 = widest(this.rows) + 20;
+    this.x0 = Math.max(72, widest(this.rows) + 20);
     this.x1 = this.width - widest(this.cols) - 62;
     return this;
   }

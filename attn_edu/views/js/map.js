@@ -112,7 +112,7 @@ export async function mountMap(host, first, hooks = {}) {
   };
 
   // ---- drawing ---------------------------------------------------------------------------------
-  const drawHeat = (pen, bare) => heat.draw(pen, self.ink, { at: bare ? null : state.at, row: state.row, col: state.row === null ? state.col : null, hidden: heat.hidden });
+  const drawHeat = (pen, bare) => heat.draw(pen, self.ink, { at: bare ? null : state.at, row: state.row, col: state.row === null ? state.col : null });
   const legend = (pen, x, y) => drawLegend(pen, self.ink, heat.scale.colours, x, y, 150, heat.scale.low, heat.scale.high);
   const drawLines = (pen) => lines.draw(pen, self.ink, flat, state);
   function paint() {
@@ -145,7 +145,7 @@ export async function mountMap(host, first, hooks = {}) {
       for (let k = 0; k < data.layers * data.heads; k++) {
         const w = temper(slice(Math.floor(k / data.heads), k % data.heads), data.n, data.m, state.temperature);
         const s = scale(w), one = new Heat({ n: data.n, m: data.m, rows: [], cols: [] });
-        one.paint(w, 0, s.colours, s.code, self.ink.bad);
+        one.paint(w, s.colours, s.code, self.ink, hiddenOf(Math.floor(k / data.heads), k % data.heads));
         kept.bitmaps.push(one.pixels);
       }
     }
@@ -163,10 +163,10 @@ export async function mountMap(host, first, hooks = {}) {
     table.refresh();
     if (state.grid) return paintGrid();
     const wide = self.width >= 620, s = scale(flat), { query, key } = data.tokens;
-    heat.layout(wide ? self.width * 0.56 : self.width, 40);
-    heat.hidden = hiddenOf(state.layer, state.head);
+    const cell = Math.min(heat.cellFor(wide ? self.width * 0.56 : self.width, 40), Math.max(4, 2000 / data.n));
+    heat.layout(cell, Math.min(cell, 900 / data.n));
     heat.scale = s;
-    heat.paint(flat, 0, s.colours, s.code, self.ink.bad);
+    heat.paint(flat, s.colours, s.code, self.ink, hiddenOf(state.layer, state.head));
     lines.layout(wide ? self.width - heat.width - 24 : self.width, heat.height);
     drawLines(new CanvasPen(lineBoard, lines.width, lines.height, self.ink.paper));
     heatBoard.setAttribute("aria-label", `Attention map, ${headName()}: ${query.length} words by ${key.length}. Arrow keys read the weights.`);
@@ -198,7 +198,7 @@ export async function mountMap(host, first, hooks = {}) {
       legend(pen, heat.left, heat.height + 2);
       pen.group(heat.width + gap, 0, drawLines);
     });
-    self.bar.replaceChildren(...[layerBox, headBox, colourBox, warmth].filter(Boolean).map((b) => b.node), ...(gridButton ? [gridButton] : []), ...saves);
+    self.bar.replaceChildren(...[layerBox, headBox, colourBox, warmth].filter(Boolean).map((b) => b.node), ...(gridButton ? [gridButton] : []), saves);
     render();
   }
 

@@ -25,20 +25,21 @@ export function oklch(L, C, degrees) {
 export function ramp(kind, dark) {
   return Array.from({ length: 256 }, (_, code) => {
     if (kind === "weight") {
-      const t = code / 255, bow = Math.sin(Math.PI * Math.min(1, t * 0.85 + 0.04));
-      return dark ? oklch(0.24 + 0.7 * t, 0.02 + 0.12 * bow, 265 - 160 * t)
-        : oklch(0.975 - 0.69 * t, 0.005 + 0.125 * bow, 215 + 60 * t);
+      const t = code / 255, bow = Math.sin(Math.PI * t * 0.85);
+      return dark ? oklch(0.24 + 0.7 * t, 0.015 + 0.12 * bow, 265 - 160 * t)
+        : oklch(0.98 - 0.69 * t, 0.004 + 0.125 * bow, 225 + 50 * t);
     }
     const t = Math.max(-1, (code - 128) / 127), far = Math.abs(t);
-    return oklch(dark ? 0.24 + 0.52 * far : 0.975 - 0.45 * far, 0.15 * far, t < 0 ? 45 : 255);
+    return oklch(dark ? 0.24 + 0.52 * far : 0.98 - 0.45 * far, 0.15 * far, t < 0 ? 45 : 255);
   });
 }
 
+export const bytesOf = (hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16));
 export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
 /** Black or white, whichever reads better on a colour. */
 export const inkOn = ([r, g, b]) => (0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#111" : "#fff");
 
 /** The surface and its inks, one set a theme. */
 export const themeInks = (dark) => dark
-  ? { paper: "#16181d", ink: "#eceff4", quiet: "#a9b1bd", line: "#3a404b", focus: "#ffb454", bad: "#ff7ab8" }
-  : { paper: "#ffffff", ink: "#1b1f27", quiet: "#5a6270", line: "#d5dae2", focus: "#c2410c", bad: "#b0126b" };
+  ? { paper: "#16181d", ink: "#eceff4", quiet: "#a9b1bd", line: "#3a404b", hatch: "#5b6372", focus: "#ffb454", bad: "#ff7ab8" }
+  : { paper: "#ffffff", ink: "#1b1f27", quiet: "#5a6270", line: "#d5dae2", hatch: "#a3abb8", focus: "#c2410c", bad: "#b0126b" };

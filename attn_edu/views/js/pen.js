@@ -18,11 +18,11 @@ export function fit(text, width, size) {
 export class CanvasPen {
   constructor(canvas, width, height, paper) {
     const ratio = globalThis.devicePixelRatio || 1;
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
+    const w = Math.round(width * ratio), h = Math.round(height * ratio);
+    if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
     canvas.style.width = `${width}px`;
     this.c = canvas.getContext("2d");
-    this.c.scale(ratio, ratio);
+    this.c.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.rect(0, 0, width, height, { fill: paper });
   }
   group(x, y, draw) { this.c.save(); this.c.translate(x, y); draw(this); this.c.restore(); }
