@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from attn_edu.attention import attention_map, padding_mask, reference_attention
 
-from .kinds import BATCH, HEADS, N_KEY, D
+from .kinds import BATCH, HEADS, N_KEY
 
 INVARIANTS = {}
 DTYPES = {torch.float32: 1e-5, torch.bfloat16: 6e-2, torch.float16: 6e-3}
@@ -277,10 +277,13 @@ def gradients_are_those_of_finite_differences(kind):
 
 @invariant
 def large_scores_stay_finite(kind):
-    """Scores in the thousands saturate the softmax; they must not overflow it."""
+    """They saturate the softmax and must not overflow it, nor lose to a "big" negative number."""
     for mask in kind.masks():
-        query, key, value = kind.inputs(BATCH)
-        output = kind(300 * query, 300 * key, value, mask)
-        assert output.isfinite().all()
-        assert output.abs().max() <= value.abs().max() * (1 + 1e-12)
-        assert output.shape[-1] != D
+        options = dict(kind.options) if mask is None else {**kind.options, "mask": mask}
+        for size in (30, 1e6):  # scores in the thousands, and of 1e12
+            query, key, value = kind.inputs(BATCH)
+            output = kind(size * query, size * key, value, mask)
+            assert output.isfinite().all()
+            assert output.abs().max() <= value.abs().max() * (1 + 1e-12)
+            weights = attention_map(kind.function, size * query, size * key, **options)
+            close(weights.sum(dim=-1), kind.visible(mask).any(dim=-1).double().expand(BATCH, -1))
