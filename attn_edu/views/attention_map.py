@@ -6,7 +6,7 @@ import numpy as np
 
 from attn_edu.views import picture
 from attn_edu.views.payload import LARGEST, as_array, as_mask, pack
-from attn_edu.views.view import View, join_words, words
+from attn_edu.views.view import View, index, join_words, one_of, words
 
 COLOURS = ("linear", "sqrt", "row")
 
@@ -77,9 +77,9 @@ class AttentionMap(View):
         )
         self.key_tokens = words(key_tokens if key_tokens is not None else tokens, m, "key_tokens")
         self.mask = None if mask is None else as_mask(mask, self.weights.shape)
-        self.layer, self.head = _index(layer, layers, "layer"), _index(head, heads, "head")
-        if colour not in (None, *COLOURS):
-            raise ValueError(f"colour must be one of {COLOURS}, got {colour!r}")
+        self.layer, self.head = index(layer, layers, "layer"), index(head, heads, "head")
+        if colour is not None:
+            one_of(colour, COLOURS, "colour")
         self.colour = colour or ("linear" if max(n, m) <= 20 else "sqrt")
         self.title = title
 
@@ -107,6 +107,28 @@ class AttentionMap(View):
         best = w.argmax(-1)
         top = np.sort(np.argsort(-w.max(-1), kind="stable")[:limit])
         return [(int(i), int(best[i])) for i in top]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many words ask, and how many are looked at."""
+        return self.weights.shape[-2:]
+
+    def live(self):
+        """The same view as a widget (`attn_edu.views.live.LiveMap`); needs a kernel to answer."""
+        from attn_edu.views.live import LiveMap
+
+        own = self.query_tokens == self.key_tokens
+        return LiveMap(
+            self,
+            {
+                "weights": self.weights,
+                "tokens": self.query_tokens if own else None,
+                "query_tokens": None if own else self.query_tokens,
+                "key_tokens": None if own else self.key_tokens,
+                "mask": self.mask,
+                "title": self.title,
+            },
+        )
 
     def summary(self) -> str:
         """One sentence: what is shown and where its words look most."""
@@ -203,11 +225,3 @@ class AttentionMap(View):
             "colour": self.colour, "tokens": {"query": self.query_tokens, "key": self.key_tokens},
             "weights": pack(self.weights), "mask": mask,
         }  # fmt: skip
-
-
-def _index(value, count: int, name: str) -> int:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a whole number, got {type(value).__name__}")
-    if not 0 <= value < count:
-        raise ValueError(f"{name} must be 0 to {count - 1}, got {value}")
-    return int(value)

@@ -128,6 +128,18 @@ class AttentionSteps(View):
         )
         return compute_stages(self.query, self.key, self.value, mask, self.scale, self.temperature)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many words ask, and how many are looked at: the same."""
+        return len(self.tokens), len(self.tokens)
+
+    def live(self):
+        """The same view as a widget (`attn_edu.views.live.LiveSteps`); needs a kernel to answer."""
+        from attn_edu.views.live import LiveSteps
+
+        names = ("query", "key", "value", "tokens", "given", "title")
+        return LiveSteps(self, {name: getattr(self, name) for name in names})
+
     # ---- words ------------------------------------------------------------------------------------
 
     def _setting(self) -> str:

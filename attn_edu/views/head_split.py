@@ -56,6 +56,13 @@ class HeadSplit(View):
         """How many numbers stand in the head and the row where they belong."""
         return int((self.origins(method) == self.origins("transpose")).sum())
 
+    def live(self):
+        """The same view as a widget (`attn_edu.views.live.LiveSplit`); needs a kernel to answer."""
+        from attn_edu.views.live import LiveSplit
+
+        names = ("n", "n_heads", "d_head", "tokens", "title")
+        return LiveSplit(self, {name: getattr(self, name) for name in names})
+
     def summary(self) -> str:
         """One sentence: the sizes, and how many numbers land where they belong."""
         return (

@@ -54,6 +54,22 @@ def positive_int(value, name: str) -> int:
     return int(value)
 
 
+def index(value, count: int, name: str) -> int:
+    """A position 0..count-1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be a whole number, got {type(value).__name__}")
+    if not 0 <= value < count:
+        raise ValueError(f"{name} must be 0 to {count - 1}, got {value}")
+    return int(value)
+
+
+def one_of(value, accepted: tuple[str, ...], name: str) -> str:
+    """One of a few names."""
+    if value not in accepted:
+        raise ValueError(f"{name} must be one of {accepted}, got {value!r}")
+    return value
+
+
 def join_words(items) -> str:
     """A list in words: a, b and c."""
     items = list(items)

@@ -11,7 +11,7 @@ import { largest, numbers } from "./table.js";
 const count = (n) => Array.from({ length: n }, (_, k) => [k, k]);
 
 export async function mountMap(host, first, hooks = {}) {
-  let data, weights, mask, heat, lines, flat;
+  let data, weights, mask, heat, lines, flat, turn = 0;
   const state = { layer: 0, head: 0, row: null, col: null, at: null, grid: false, colour: "linear", temperature: 1 };
   const tell = (name, value, done = true) => hooks.changed?.(name, value, done);
   const self = shell(host, () => render());
@@ -176,7 +176,9 @@ export async function mountMap(host, first, hooks = {}) {
   }
 
   async function load(next) {
-    [weights, mask] = await Promise.all([unpack(next.weights), unpack(next.mask)]);
+    const mine = ++turn, parts = await Promise.all([unpack(next.weights), unpack(next.mask)]);
+    if (mine !== turn) return;
+    [weights, mask] = parts;
     data = next;
     kept = null;
     const { layer, head, colour, selection, temperature } = next;

@@ -11,7 +11,7 @@ const NAMES = ["scores", "scaled", "masked", "weights", "output"];
 const MASKS = [["none", "none"], ["causal", "causal"], ["window", "window"], ["block", "blocks"]];
 
 export async function mountSteps(host, first, hooks = {}) {
-  let data, q, k, v, given, raw, now, hidden, panels, reach;
+  let data, q, k, v, given, raw, now, hidden, panels, reach, turn = 0;
   const state = { temperature: 1, scale: 1, mask: "none", size: 2, row: 0, col: null };
   const tell = (name, value, done = true) => hooks.changed?.(name, value, done);
   const self = shell(host, () => render());
@@ -95,7 +95,8 @@ export async function mountSteps(host, first, hooks = {}) {
   }
 
   async function load(next) {
-    const parts = await Promise.all([next.query, next.key, next.value, next.given].map(unpack));
+    const mine = ++turn, parts = await Promise.all([next.query, next.key, next.value, next.given].map(unpack));
+    if (mine !== turn) return;
     [q, k, v, given] = parts.map((p) => p && p.values);
     data = next;
     Object.assign(state, { temperature: next.temperature, scale: next.scale, mask: next.mask, size: next.size,
