@@ -180,11 +180,19 @@ class Lab:
         page.wait_for_function(
             r"""() => [...document.querySelectorAll('.jp-Notebook .jp-CodeCell')].every(cell =>
                 !cell.querySelector('.cm-content')?.textContent.trim() ||
-                /\[\d+\]/.test(cell.querySelector('.jp-InputPrompt')?.textContent ?? '') ||
-                false) || document.querySelector('.jp-RenderedText[data-mime-type$="error"]')""",
+                /\[\d+\]/.test(cell.querySelector('.jp-InputPrompt')?.textContent ?? '')
+            ) || document.querySelector('.jp-RenderedText[data-mime-type$="error"]')""",
             timeout=timeout * 1000,
         )
         self.wait_idle(page)
+
+    def photograph(self, page: Page, path: Path, width: int = 1280) -> None:
+        """A screenshot of the whole notebook, as high as it needs to be (at most 16,000 px)."""
+        page.set_viewport_size({"width": width, "height": 1000})
+        height = page.evaluate("document.querySelector('.jp-WindowedPanel-outer').scrollHeight")
+        page.set_viewport_size({"width": width, "height": min(16_000, height + 140)})
+        page.wait_for_timeout(500)
+        page.screenshot(path=path)
 
     def errors(self, page: Page) -> list[str]:
         """What cells show as an error or wrote to stderr."""

@@ -14,7 +14,7 @@ CHAPTERS = [pytest.param(chapter, id=chapter.file) for chapter in chapters()]
 def test_runs_from_top_to_bottom_in_jupyterlab(chapter, lab, page_of, screenshots):
     page = page_of(chapter.notebook.name)
     lab.run_all(page)
-    page.screenshot(path=screenshots / f"{chapter.file}.png")
+    lab.photograph(page, screenshots / f"{chapter.file}.png")
     assert lab.errors(page) == []
     assert console_errors(page) == []
 
@@ -26,8 +26,11 @@ def test_saved_page_is_alive_without_kernel_and_network(chapter, browser, tmp_pa
     path.write_text(HTMLExporter().from_notebook_node(notebook)[0], "utf-8")
     page = open_offline(browser, path)
     figures = page.locator("figure").count()
-    views = sum("<canvas" in str(o) or "getContext" in str(o)
-                for cell in notebook.cells for o in cell.get("outputs", []))
+    views = sum(
+        "<canvas" in str(o) or "getContext" in str(o)
+        for cell in notebook.cells
+        for o in cell.get("outputs", [])
+    )
     page.wait_for_timeout(500)
     assert page.locator("figure canvas").count() >= views
     assert figures >= views
