@@ -15,11 +15,13 @@ class History:
 
     Attributes:
         losses: one number a step.
+        scores: pairs (steps taken, score), when `train` was given something to evaluate.
         steps: how many steps were taken (fewer than asked for when patience ran out).
         stopped_early: whether patience ran out.
     """
 
     losses: list[float] = field(default_factory=list)
+    scores: list[tuple[int, float]] = field(default_factory=list)
     stopped_early: bool = False
 
     @property
@@ -46,6 +48,8 @@ def train(
     clip: float = 1.0,
     progress: bool = True,
     patience: int | None = None,
+    evaluate: Callable[[], float] | None = None,
+    every: int = 50,
 ) -> History:
     """Adam (Kingma & Ba, 2015) with clipped gradients (Pascanu et al., 2013).
 
@@ -61,15 +65,18 @@ def train(
         clip: the gradient's norm is cut to this.
         progress: whether to show a progress bar; it removes itself.
         patience: stop when the best smoothed loss (20 steps) is this many steps old.
+        evaluate: called before the first step and after each ``every`` steps; its numbers are kept.
+        every: how many steps apart.
 
     Returns:
         The `History`. The same seed, model and machine give the same losses.
 
     Raises:
-        ValueError: ``steps``, ``lr``, ``clip`` or ``patience`` not positive; no batch at all.
+        ValueError: a number that is not above 0, or no batch at all.
         FloatingPointError: the loss is no longer finite.
     """
-    for name, value in (("steps", steps), ("lr", lr), ("clip", clip), ("patience", patience)):
+    positive = {"steps": steps, "lr": lr, "clip": clip, "patience": patience, "every": every}
+    for name, value in positive.items():
         if value is not None and not value > 0:
             raise ValueError(f"{name}: got {value}; accepted is a number above 0.")
     torch.manual_seed(seed)
@@ -78,6 +85,8 @@ def train(
     history, recent = History(), []
     best, best_step = math.inf, 0
     model.train()
+    if evaluate is not None:
+        history.scores.append((0, evaluate()))
     for step in _bar(steps, progress):
         inputs, targets = next(source)
         value = loss(model(inputs), targets)
@@ -90,6 +99,8 @@ def train(
         nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimiser.step()
         history.losses.append(value.item())
+        if evaluate is not None and history.steps % every == 0:
+            history.scores.append((history.steps, evaluate()))
         recent = [*recent[-19:], value.item()]
         mean = sum(recent) / len(recent)
         if mean < best:

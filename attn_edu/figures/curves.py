@@ -1,0 +1,192 @@
+"""Lines and their spread, from arrays."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from attn_edu.figures.chart import Chart
+from attn_edu.figures.theme import COLOURS, DASHES, GREY, MARKERS, TEMPLATE, faded
+
+MOST_POINTS = 200
+
+
+def curves(
+    lines: Mapping[str, Sequence],
+    *,
+    x: str,
+    y: str,
+    title: str,
+    summary: str,
+    log_x: bool = False,
+    log_y: bool = False,
+    levels: Mapping[str, float] | None = None,
+    y_range: tuple[float, float] | None = None,
+) -> Chart:
+    """One line a name, with a band where a spread is given.
+
+    Args:
+        lines: name -> ``(xs, ys)`` or ``(xs, ys, lows, highs)``, sequences or tensors of one axis
+            and equal length. More than 200 points are thinned to 200.
+        x, y: what the axes say.
+        title: above the picture.
+        summary: the picture in a sentence: its text for those who cannot see it.
+        log_x, log_y: logarithmic axes; what is not above 0 on one is left out.
+        levels: name -> height of a grey line from side to side, such as chance.
+        y_range: the ends of the y axis, in its own units.
+
+    Raises:
+        ValueError: no line, unequal lengths, a value that is not finite, or an empty summary.
+    """
+    chart = _frame(x, y, title, summary, log_x, log_y, y_range)
+    chart.add_traces(_traces(lines, log_x, log_y) + _levels(lines, levels or {}))
+    return chart
+
+
+def curves_by_step(
+    steps: Mapping[str, Mapping[str, Sequence]],
+    *,
+    slider: str,
+    x: str,
+    y: str,
+    title: str,
+    summary: str,
+    active: int = 0,
+    log_x: bool = False,
+    log_y: bool = False,
+    levels: Mapping[str, float] | None = None,
+    y_range: tuple[float, float] | None = None,
+) -> Chart:
+    """`curves` with a slider under it that chooses among sets of lines; it needs no kernel.
+
+    Args:
+        steps: label of the step -> lines, as in `curves`. Give ``y_range``, so that the axis stays
+            when the slider moves.
+        slider: what the slider chooses.
+        active: the step that is shown first, and in a saved page.
+    """
+    chart = _frame(x, y, title, summary, log_x, log_y, y_range)
+    sets = [_traces(lines, log_x, log_y) + _levels(lines, levels or {}) for lines in steps.values()]
+    if not 0 <= active < len(sets):
+        raise ValueError(f"active: got {active}; accepted is 0 to {len(sets) - 1}.")
+    owner = [i for i, traces in enumerate(sets) for _ in traces]
+    chart.add_traces([trace for traces in sets for trace in traces])
+    for trace, i in zip(chart.data, owner):
+        trace.visible = i == active
+    chart.update_layout(
+        margin_b=140,
+        height=520,
+        sliders=[
+            {
+                "active": active,
+                "currentvalue": {"prefix": f"{slider}: "},
+                "pad": {"t": 55},
+                "steps": [
+                    {
+                        "label": label,
+                        "method": "restyle",
+                        "args": [{"visible": [o == i for o in owner]}],
+                    }
+                    for i, label in enumerate(steps)
+                ],
+            }
+        ],
+    )
+    return chart
+
+
+def _frame(x, y, title, summary, log_x, log_y, y_range) -> Chart:
+    if not summary.strip():
+        raise ValueError("summary: got nothing; accepted is the picture in a sentence.")
+    chart = Chart()
+    chart.update_layout(
+        template=TEMPLATE,
+        title_text=title,
+        meta={"summary": summary},
+        xaxis={"title_text": x, "type": "log" if log_x else "linear"},
+        yaxis={"title_text": y, "type": "log" if log_y else "linear"},
+        height=420,
+    )
+    if log_y:
+        chart.update_yaxes(exponentformat="power", dtick=None)
+    if y_range is not None:
+        chart.update_yaxes(range=[math.log10(v) if log_y else v for v in y_range])
+    return chart
+
+
+def _traces(lines: Mapping[str, Sequence], log_x: bool, log_y: bool) -> list[dict]:
+    if not lines:
+        raise ValueError("lines: got none; accepted is at least one name with its arrays.")
+    bands, strokes = [], []
+    for i, (name, arrays) in enumerate(lines.items()):
+        xs, ys, *spread = _points(name, arrays, log_x, log_y)
+        colour = COLOURS[i % len(COLOURS)]
+        if spread:
+            low, high = spread
+            bands.append(
+                {
+                    "type": "scatter",
+                    "name": name,
+                    "legendgroup": name,
+                    "x": xs + xs[::-1],
+                    "y": high + low[::-1],
+                    "mode": "lines",
+                    "line": {"width": 0},
+                    "fill": "toself",
+                    "fillcolor": faded(colour, 0.18),
+                    "showlegend": False,
+                    "hoverinfo": "skip",
+                }
+            )
+        few = len(xs) <= 20
+        strokes.append(
+            {
+                "type": "scatter",
+                "name": name,
+                "legendgroup": name,
+                "x": xs,
+                "y": ys,
+                "mode": "lines+markers" if few else "lines",
+                "line": {"color": colour, "width": 2.5, "dash": DASHES[i % len(DASHES)]},
+                "marker": {"symbol": MARKERS[i % len(MARKERS)], "size": 8, "color": colour},
+                "hovertemplate": "%{x}: %{y:.3g}",
+            }
+        )
+    return bands + strokes
+
+
+def _levels(lines, levels: Mapping[str, float]) -> list[dict]:
+    if not levels:
+        return []
+    xs = [float(v) for arrays in lines.values() for v in arrays[0]]
+    return [
+        {
+            "type": "scatter",
+            "name": name,
+            "x": [min(xs), max(xs)],
+            "y": [float(height)] * 2,
+            "mode": "lines",
+            "line": {"color": GREY, "width": 1.5, "dash": "dot"},
+            "hovertemplate": "%{y:.3g}",
+        }
+        for name, height in levels.items()
+    ]
+
+
+def _points(name: str, arrays: Sequence, log_x: bool, log_y: bool) -> list[list[float]]:
+    """The arrays as lists, thinned, rounded to 4 digits, without what a log axis cannot show."""
+    columns = [[float(v) for v in array] for array in arrays]
+    if len(columns) not in (2, 4) or len({len(c) for c in columns}) != 1 or not columns[0]:
+        raise ValueError(
+            f"lines: {name!r} has {[len(c) for c in columns]} values; accepted are 2 or 4 arrays "
+            "of one length, (xs, ys) or (xs, ys, lows, highs)."
+        )
+    if not all(math.isfinite(v) for column in columns for v in column):
+        raise ValueError(f"lines: {name!r} holds a value that is not finite.")
+    rows = [
+        row
+        for row in zip(*columns)
+        if (not log_x or row[0] > 0) and (not log_y or min(row[1:]) > 0)
+    ]
+    if len(rows) > MOST_POINTS:
+        step = (len(rows) - 1) / (MOST_POINTS - 1)
+        rows = [rows[round(i * step)] for i in range(MOST_POINTS)]
+    return [[float(f"{v:.4g}") for v in column] for column in zip(*rows)] or [[], []]
