@@ -1,0 +1,132 @@
+"""Call a stranger's function: it may hang, exit, print, or change what it was given."""
+
+import contextlib
+import ctypes
+import io
+import signal
+import threading
+from collections.abc import Callable, Iterator
+
+import torch
+
+SECONDS = 5.0  # for one call on tiny inputs
+_AGAIN = 0.005  # an answer that swallows the first alarm gets more of them
+
+
+class TookTooLong(BaseException):
+    """Raised inside the answer. No ``except Exception`` of its own catches it."""
+
+
+class AnswerError(Exception):
+    """The answer gave no value; the message says why, in words for the reader."""
+
+
+class StoppedError(AnswerError):
+    """The answer was stopped: to call it again would only cost time."""
+
+
+class NotAttemptedError(AnswerError):
+    """The answer says of itself that it is not written yet."""
+
+
+def call(function: Callable, arguments: tuple) -> tuple[object, str]:
+    """Call the function; return its value and what it printed.
+
+    Raises:
+        AnswerError: it raised, exited, or was stopped after `SECONDS`.
+        NotAttemptedError: it raised a bare ``NotImplementedError``.
+    """
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), _restored():
+            if _alarm_is_possible():
+                value = _call_with_alarm(function, arguments)
+            else:
+                value = _call_in_thread(function, arguments)
+    except TookTooLong:
+        raise StoppedError(
+            f"It was stopped after {SECONDS:g} seconds. Is there a loop that never ends?"
+        ) from None
+    except KeyboardInterrupt:
+        raise StoppedError("It was interrupted.") from None
+    except SystemExit:
+        raise AnswerError(
+            "It tried to end Python (SystemExit); return the answer instead."
+        ) from None
+    except BaseException as error:
+        said = _said(error)
+        if isinstance(error, NotImplementedError) and not said:
+            raise NotAttemptedError from None
+        what = type(error).__name__ + (f": {said[0][:300]}" if said else "")
+        raise AnswerError(f"It raised {what}") from None
+    return value, "" if printed.closed else printed.getvalue()
+
+
+def _said(error: BaseException) -> list[str]:
+    """The lines of its message; an exception may even fail to say it."""
+    try:
+        return str(error).strip().splitlines()
+    except BaseException:
+        return []
+
+
+@contextlib.contextmanager
+def _restored() -> Iterator[None]:
+    """Random state, default dtype and gradient mode are afterwards as they were."""
+    dtype, gradients = torch.get_default_dtype(), torch.is_grad_enabled()
+    with torch.random.fork_rng(devices=[]):
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(dtype)
+            torch.set_grad_enabled(gradients)
+
+
+def _alarm_is_possible() -> bool:
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+
+def _inside(function: Callable, arguments: tuple) -> object:
+    """The only frame below which an alarm may strike."""
+    return function(*arguments)
+
+
+def _call_with_alarm(function: Callable, arguments: tuple) -> object:
+    def strike(_, frame):
+        while frame is not None:
+            if frame.f_code is _inside.__code__:
+                raise TookTooLong
+            frame = frame.f_back
+
+    before = signal.signal(signal.SIGALRM, strike)
+    remaining, interval = signal.setitimer(signal.ITIMER_REAL, SECONDS, _AGAIN)
+    try:
+        return _inside(function, arguments)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if remaining:
+            signal.setitimer(signal.ITIMER_REAL, remaining, interval)
+
+
+def _call_in_thread(function: Callable, arguments: tuple) -> object:
+    """Where there is no alarm (Windows, another thread): a thread, left behind if need be."""
+    outcome = {}
+
+    def run():
+        try:
+            outcome["value"] = function(*arguments)
+        except BaseException as error:
+            outcome["error"] = error
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(SECONDS)
+    if thread.is_alive():
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident), ctypes.py_object(TookTooLong)
+        )
+        raise TookTooLong
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["value"]

@@ -1,0 +1,26 @@
+"""All exercises of the course, by id. A new chapter is one more import here."""
+
+from attn_edu.exercises import chapter_01, chapter_02, chapter_03
+from attn_edu.exercises.exercise import Exercise
+
+_EXERCISES = {
+    one.id: one for chapter in (chapter_01, chapter_02, chapter_03) for one in chapter.EXERCISES
+}
+
+
+def exercises() -> list[Exercise]:
+    """All of them, in the order of the course."""
+    return list(_EXERCISES.values())
+
+
+def exercise(exercise_id: str) -> Exercise:
+    """One exercise by its id, for example ``"02.scores"``.
+
+    Raises:
+        KeyError: an unknown id.
+    """
+    try:
+        return _EXERCISES[exercise_id]
+    except (KeyError, TypeError):
+        accepted = ", ".join(_EXERCISES)
+        raise KeyError(f"exercise_id: got {exercise_id!r}; accepted are {accepted}") from None

@@ -1,0 +1,205 @@
+"""Run an answer on every case, against the reference and against every misconception."""
+
+import contextlib
+import dis
+import functools
+import inspect
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from attn_edu.exercises.calling import AnswerError, NotAttemptedError, StoppedError, call
+from attn_edu.exercises.catalogue import exercise
+from attn_edu.exercises.comparing import form, same, to_tensor
+from attn_edu.exercises.exercise import Case, Exercise, Misconception
+from attn_edu.exercises.progress import record
+from attn_edu.exercises.result import Example, Result
+
+
+@dataclass
+class _Run:
+    """The answer on one case: what it gave, or why it gave nothing."""
+
+    case: Case
+    expected: object
+    got: Tensor | None = None
+    problem: str | None = None
+    printed: str = ""
+
+    @property
+    def right(self) -> bool:
+        return self.problem is None and same(self.got, self.expected)
+
+    @property
+    def size(self) -> int:
+        return sum(x.numel() for x in self.case.arguments if isinstance(x, Tensor))
+
+
+def check(exercise_id: str, answer: Callable) -> Result:
+    """Run ``answer`` and say what it does: right, a known mistake, or the wrong form.
+
+    Args:
+        exercise_id: for example ``"02.scores"``.
+        answer: your function itself, not what it returns.
+
+    Returns:
+        A `Result`; as the last expression of a cell it shows itself.
+
+    Raises:
+        KeyError: an unknown id.
+    """
+    one = exercise(exercise_id)
+    result = _check(one, answer)
+    record(result)
+    return result
+
+
+def _check(one: Exercise, answer: Callable) -> Result:
+    not_attempted = Result(one.id, "not attempted", "Not attempted yet.")
+    if answer is None or answer is ... or _is_empty(answer):
+        return not_attempted
+    message = _form_of_the_function(one, answer)
+    if message:
+        return Result(one.id, "form", message)
+    try:
+        runs = _run(one, answer)
+    except NotAttemptedError:
+        return not_attempted
+    wrong = sorted((run for run in runs if not run.right), key=lambda run: run.size)
+    if not wrong:
+        count = "the one case" if len(runs) == 1 else f"all {len(runs)} cases"
+        return Result(one.id, "passed", f"Passed: equal to the reference in {count}.")
+    beliefs = _recognise(one, [run for run in runs if run.problem is None])
+    if beliefs:
+        shown = next(run for run in wrong if run.problem is None)
+        return _named(one, beliefs, shown, [run for run in wrong if run.problem])
+    return _unnamed(one, wrong[0], runs)
+
+
+def _named(one: Exercise, beliefs: tuple[Misconception, ...], shown: _Run, failed: list) -> Result:
+    name = " + ".join(belief.name for belief in beliefs)
+    message = " ".join(belief.why for belief in beliefs)
+    if failed:
+        message += f" Besides: {failed[0].problem} ({failed[0].case.note})"
+    return Result(one.id, "misconception", message, name, _example(one, shown))
+
+
+def _unnamed(one: Exercise, shown: _Run, runs: list[_Run]) -> Result:
+    message = shown.problem or form(shown.got, shown.expected)
+    if message:
+        return Result(one.id, "form", message, example=_example(one, shown))
+    right = [run.case.note for run in runs if run.right]
+    message = "The numbers differ from the reference, and in no way that this exercise knows."
+    if right:
+        more = f"; and {len(right) - 3} more" if len(right) > 3 else ""
+        message += f" It is right for: {'; '.join(right[:3])}{more}."
+    return Result(one.id, "wrong", message, example=_example(one, shown))
+
+
+def _example(one: Exercise, run: _Run) -> Example:
+    inputs = dict(zip(one.arguments, run.case.arguments))
+    return Example(run.case.note, inputs, run.got, run.expected, run.printed)
+
+
+def _is_empty(answer: Callable) -> bool:
+    """Whether the body of the function does nothing: a docstring, ``...``, ``pass``."""
+    code = getattr(answer, "__code__", None)
+    if code is None:
+        return False
+    doing = {step.opname for step in dis.get_instructions(code)}
+    idle = doing <= {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+    return idle and set(code.co_consts) <= {None, ..., answer.__doc__}
+
+
+def _form_of_the_function(one: Exercise, answer: Callable) -> str | None:
+    if not callable(answer):
+        kind = type(answer).__name__
+        return (
+            f"check was given a {kind}; it needs the function itself: "
+            f'check("{one.id}", your_function), without brackets behind the name.'
+        )
+    try:
+        signature = inspect.signature(answer)
+    except (TypeError, ValueError):  # a builtin that does not tell
+        return None
+    try:
+        signature.bind(*one.arguments)
+    except TypeError as error:
+        wanted = ", ".join(one.arguments)
+        return f"It cannot be called as f({wanted}), these by position: {error}."
+    return None
+
+
+def _copies(arguments: tuple) -> tuple:
+    return tuple(x.clone() if isinstance(x, Tensor) else x for x in arguments)
+
+
+def _run(one: Exercise, answer: Callable) -> list[_Run]:
+    runs = []
+    for case in one.cases():
+        expected = one.reference(*_copies(case.arguments))
+        if isinstance(expected, Tensor) and expected.ndim == 0:
+            expected = float(expected)
+        run = _Run(case, expected)
+        runs.append(run)
+        given = _copies(case.arguments)
+        try:
+            value, run.printed = call(answer, given)
+            if value is ...:
+                raise NotAttemptedError
+            run.got = to_tensor(value, run.expected)
+            run.problem = _changed(one, case.arguments, given)
+        except StoppedError as stop:
+            run.problem = str(stop)
+            break
+        except NotAttemptedError:
+            raise
+        except AnswerError as problem:
+            run.problem = str(problem)
+    _call_again(answer, runs[0])
+    return runs
+
+
+def _call_again(answer: Callable, run: _Run) -> None:
+    """The same input must give the same answer: no fresh random weights in each call."""
+    if run.problem or run.right:
+        return
+    try:
+        value, _ = call(answer, _copies(run.case.arguments))
+        again = to_tensor(value, run.expected)
+    except AnswerError:
+        return
+    if not same(again, run.got):
+        run.problem = "Two calls with the same input gave two answers. Is something random in it?"
+
+
+def _changed(one: Exercise, before: tuple, after: tuple) -> str | None:
+    for name, x, y in zip(one.arguments, before, after):
+        if isinstance(x, Tensor) and not (x.shape == y.shape and x.equal(y)):
+            return f"It changed its input `{name}`. Work on a copy, without `_` methods or `[…] =`."
+    return None
+
+
+@functools.cache
+def _outputs(exercise_id: str, group: int) -> dict[str, object]:
+    """What the group of misconceptions of that number gives on each case where it runs."""
+    one = exercise(exercise_id)
+    beliefs = next(itertools.islice(one.beliefs(), group, None))
+    outputs = {}
+    for case in one.cases():
+        with contextlib.suppress(Exception):
+            outputs[case.note] = one.wrong(*beliefs)(*_copies(case.arguments))
+    return outputs
+
+
+def _recognise(one: Exercise, ran: list[_Run]) -> tuple[Misconception, ...] | None:
+    """The fewest misconceptions that explain every value of the answer, and some mistake."""
+    if all(run.right for run in ran):
+        return None
+    for number, beliefs in enumerate(one.beliefs()):
+        outputs = _outputs(one.id, number)
+        if all(r.case.note in outputs and same(r.got, outputs[r.case.note]) for r in ran):
+            return beliefs
+    return None

@@ -1,0 +1,86 @@
+"""Is this value the one that is expected? Form first, then numbers; nothing broadcasts."""
+
+import numbers
+
+import torch
+from torch import Tensor
+
+from attn_edu.exercises.calling import AnswerError
+
+# An answer may compute in another floating-point dtype; it is then compared less finely.
+_TOLERANCE = {torch.float64: 1e-7, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 5e-2}
+
+
+def to_tensor(value: object, expected: object) -> Tensor:
+    """The value as a tensor of its own, if it is of the kind that is expected.
+
+    Args:
+        value: what the answer returned.
+        expected: what the reference returned: a tensor or a number.
+
+    Raises:
+        AnswerError: it is something else; the message says what.
+    """
+    if value is None:
+        raise AnswerError("It returned None. Is the `return` missing?")
+    if isinstance(expected, Tensor):
+        if not isinstance(value, Tensor):
+            raise AnswerError(f"It returned {_a(value)}; expected is a tensor (torch.Tensor).")
+    else:
+        if isinstance(value, Tensor) and value.ndim:
+            shape = tuple(value.shape)
+            raise AnswerError(f"It returned a tensor of shape {shape}; expected is one number.")
+        real = isinstance(value, Tensor | numbers.Real) and not isinstance(value, bool)
+        if not real:
+            raise AnswerError(f"It returned {_a(value)}; expected is one number.")
+        value = value if isinstance(value, Tensor) else torch.tensor(float(value)).double()
+    if value.layout != torch.strided or value.device.type == "meta":
+        raise AnswerError("It returned a tensor without ordinary numbers in it (sparse, or meta).")
+    # A subclass may answer comparisons as it likes: keep the plain numbers, and no view of them.
+    return value.detach().as_subclass(Tensor).cpu().clone()
+
+
+def form(got: Tensor, expected: object) -> str | None:
+    """What is wrong with shape, dtype or finiteness; ``None`` when nothing is."""
+    wanted = expected if isinstance(expected, Tensor) else torch.tensor(float(expected))
+    if got.shape != wanted.shape:
+        return f"Its shape is {tuple(got.shape)}; expected is {tuple(wanted.shape)}."
+    if isinstance(expected, Tensor) and _kind(got) != _kind(wanted):
+        return f"Its dtype is {got.dtype}; expected is {wanted.dtype}."
+    if got.dtype not in _TOLERANCE and _kind(got) == "complex":
+        return f"Its dtype is {got.dtype}; expected is a real number."
+    nan = int(got.isnan().sum())
+    if nan and not wanted.isnan().any():
+        return f"It holds NaN, in {nan} of {got.numel()} places." if got.ndim else "It is NaN."
+    return None
+
+
+def same(got: Tensor, wanted: object) -> bool:
+    """Equal in shape and kind of dtype, and in value up to rounding. NaN equals NaN only."""
+    wanted = wanted if isinstance(wanted, Tensor) else torch.tensor(float(wanted)).double()
+    kinds = {_kind(got), _kind(wanted)}
+    if got.shape != wanted.shape or (len(kinds) > 1 and (got.ndim or "bool" in kinds)):
+        return False
+    if "complex" in kinds:
+        return False
+    tolerance = max(_TOLERANCE.get(x.dtype, 0.0) for x in (got, wanted))
+    try:
+        torch.testing.assert_close(
+            got.double(), wanted.double(), rtol=tolerance, atol=tolerance, equal_nan=True
+        )
+    except AssertionError:
+        return False
+    return True
+
+
+def _kind(tensor: Tensor) -> str:
+    if tensor.dtype == torch.bool:
+        return "bool"
+    if tensor.is_complex():
+        return "complex"
+    return "float" if tensor.is_floating_point() else "integer"
+
+
+def _a(value: object) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

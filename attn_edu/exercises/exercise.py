@@ -1,0 +1,89 @@
+"""What an exercise is made of."""
+
+import inspect
+import itertools
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+
+@dataclass(frozen=True)
+class Case:
+    """One set of positional arguments, and a few words on what is special about it."""
+
+    arguments: tuple
+    note: str
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A wrong belief that answers show.
+
+    Attributes:
+        name: short, as a reader would say it: "softmax over the queries".
+        why: one or two sentences on what it does, and what is right instead.
+        change: what the belief changes in the exercise's ``model``, keyword -> value.
+    """
+
+    name: str
+    why: str
+    change: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """Everything about one exercise.
+
+    Attributes:
+        id: chapter and name, "02.scores".
+        title: two or three words.
+        statement: what to write: arguments, shapes, what is returned.
+        starter: source of a function that runs as it stands and scores nothing.
+        reference: a right answer; its source is the solution.
+        why: the reasoning of the solution.
+        model: the same computation with a keyword for each thing that may go wrong. The default
+            of every keyword is the right one, so that a misconception is a change of keywords, and
+            two misconceptions about different things combine.
+        cases: gives the inputs, among them one small enough to be shown. In the others all sizes
+            differ.
+        misconceptions: wrong beliefs that are recognised, commonest first.
+        hints: up to three, the last nearly the answer.
+        minutes, difficulty: for the reader's choice; difficulty from 1 to 3.
+    """
+
+    id: str
+    title: str
+    statement: str
+    starter: str
+    reference: Callable
+    why: str
+    model: Callable
+    cases: Callable[[], list[Case]]
+    misconceptions: tuple[Misconception, ...]
+    hints: tuple[str, ...]
+    minutes: int
+    difficulty: int
+
+    @property
+    def arguments(self) -> list[str]:
+        """The names of the positional arguments."""
+        return list(inspect.signature(self.reference).parameters)
+
+    @property
+    def source(self) -> str:
+        """The reference answer as text."""
+        return textwrap.dedent(inspect.getsource(self.reference)).strip()
+
+    def wrong(self, *misconceptions: Misconception) -> Callable:
+        """The implementation that someone with these beliefs would write."""
+        change = {name: value for one in misconceptions for name, value in one.change.items()}
+        return partial(self.model, **change)
+
+    def beliefs(self, at_once: int = 3) -> Iterator[tuple[Misconception, ...]]:
+        """Each misconception, then every two (three, …) that concern different things."""
+        for count in range(1, at_once + 1):
+            for group in itertools.combinations(self.misconceptions, count):
+                names = [name for one in group for name in one.change]
+                if len(names) == len(set(names)):
+                    yield group
