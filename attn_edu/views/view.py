@@ -16,7 +16,7 @@ from attn_edu.views.payload import to_script
 
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title><style>:root{{color-scheme:light dark}}body{{margin:1rem auto;max-width:75rem;padding:0 1rem;
-font-family:system-ui,sans-serif}}</style><main>{body}</main></html>
+font-family:system-ui,sans-serif}}h1{{font-size:1.2em;font-weight:600}}</style><main><h1>{title}</h1>{body}</main></html>
 """
 
 

@@ -14,7 +14,7 @@ export function make(tag, props = {}, ...children) {
 }
 
 export function menu(text, options, value, change) {
-  const box = make("select", {}, ...options.map(([v, name]) => make("option", { value: v, textContent: name })));
+  const box = make("select", { "aria-label": text }, ...options.map(([v, name]) => make("option", { value: v, textContent: name })));
   box.value = value;
   box.addEventListener("change", () => change(box.value));
   const node = make("label", {}, text, box);
@@ -23,7 +23,7 @@ export function menu(text, options, value, change) {
 
 /** A range input; `words(position)` says the value; `move(position, done)` runs on each step and at release. */
 export function slider(text, { min, max, step, value }, words, move) {
-  const box = make("input", { type: "range", min, max, step, value });
+  const box = make("input", { type: "range", min, max, step, value, "aria-label": text });
   const said = make("output");
   const tell = () => { said.textContent = words(+box.value); box.setAttribute("aria-valuetext", words(+box.value)); };
   box.addEventListener("input", () => { move(+box.value, false); tell(); });
