@@ -1,7 +1,9 @@
 """What a kind of layer costs: path length, sequential steps, and a meter for time and memory."""
 
+import os
 import time
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -105,15 +107,32 @@ def measure(function: Callable, *inputs, repeats: int = 5) -> Measurement:
 
 def _peak_bytes(function, inputs) -> int:
     activities = [torch.profiler.ProfilerActivity.CPU]
-    with torch.profiler.profile(activities=activities, profile_memory=True) as profile:
+    with (
+        _profiler_silent(),
+        torch.profiler.profile(activities=activities, profile_memory=True) as p,
+    ):
         function(*inputs)
-    events = profile.profiler.kineto_results.events()
+    events = p.profiler.kineto_results.events()
     changes = sorted((e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]")
     held = peak = 0
     for _, change in changes:
         held += change
         peak = max(peak, held)
     return peak
+
+
+@contextmanager
+def _profiler_silent():
+    """torch's profiler writes log lines to the process's error stream, below Python."""
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _check(n: int, kind: str) -> None:

@@ -104,9 +104,9 @@ def keep_one(batch: int, n: int, *, generator: torch.Generator) -> tuple[Tensor,
         n: how many things, at least 1; the question follows as one more token.
 
     Returns:
-        Tokens ``(batch, n + 1, 2)``, each a mark (`MARKS`) and a thing (`THINGS`, or 8 for "?"), and
-        the answers ``(batch,)``. Chance is 1/8. After the copying task of Hochreiter &
-        Schmidhuber (1997).
+        Tokens ``(batch, n + 1, 2)``, each a mark (`MARKS`) and a thing (`THINGS`, or 8 for "?"),
+        and the answers ``(batch,)``. Chance is 1/8. In the manner of Hochreiter & Schmidhuber
+        (1997), whose tasks put time between what matters and the question.
     """
     _check_length(n, 1, None)
     things = torch.randint(len(THINGS), (batch, n + 1), generator=generator)
@@ -125,8 +125,8 @@ def keep_all(batch: int, n: int, *, generator: torch.Generator) -> tuple[Tensor,
         n: how many pairs, 1 to 16; no name comes twice. The question follows as one more token.
 
     Returns:
-        Tokens ``(batch, n + 1, 2)``, each a name (`NAMES`) and a thing (`THINGS`, or 8 for "?"); the
-        answers ``(batch,)``; and how many tokens before the question the asked pair stands
+        Tokens ``(batch, n + 1, 2)``, each a name (`NAMES`) and a thing (`THINGS`, or 8 for "?");
+        the answers ``(batch,)``; and how many tokens before the question the asked pair stands
         ``(batch,)``, 1 to ``n``. After associative recall (Graves et al., 2014).
     """
     _check_length(n, 1, len(NAMES))

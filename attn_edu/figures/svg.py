@@ -101,7 +101,7 @@ class _Axis:
         return [i * step for i in range(first, last + 1)]
 
     def label(self, tick):
-        if self.log and not 1e-2 <= tick <= 1e4:
+        if self.log and not (self.ticks[0] >= 1e-2 and self.ticks[-1] <= 1e4):
             return "10" + str(round(math.log10(tick))).translate(_RAISED)
         return f"{tick:g}"
 
