@@ -1,0 +1,9 @@
+"""Controls for where the kernel must answer: another sentence, the reader's own words.
+
+Thin: a control, a live view, and the function that turns the control's value into a map. The
+arithmetic is in that function, which the notebook shows.
+"""
+
+from attn_edu.widgets.followed_map import FollowedMap, choose, type_words
+
+__all__ = ["FollowedMap", "choose", "type_words"]

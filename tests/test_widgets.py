@@ -1,0 +1,77 @@
+"""Controls above a map: each value of the control gives the map that its function computes."""
+
+import numpy as np
+import pytest
+import torch
+
+from attn_edu.attention import attention_map, scaled_dot_product_attention
+from attn_edu.datasets import sentence, sentence_names
+from attn_edu.widgets import choose, type_words
+
+
+def load(name):
+    one = sentence(name)
+    return attention_map(scaled_dot_product_attention, one.query, one.key), one.tokens
+
+
+def equal_shares(words):
+    return torch.full((len(words), len(words)), 1 / len(words))
+
+
+@pytest.fixture
+def picker():
+    return choose(sentence_names(), load, value="wide", label="Sentence", layer=3, head=1)
+
+
+def test_the_map_follows_the_menu_through_every_sentence_and_back(picker):
+    for name in [*sentence_names(), *reversed(sentence_names())]:
+        picker.value = name
+        weights, tokens = load(name)
+        assert picker.tokens == tokens
+        np.testing.assert_allclose(picker.map.view.weights, weights, atol=1e-6)
+        assert (picker.map.layer, picker.map.head) == (3, 1)
+
+
+def test_python_reads_the_word_that_was_clicked(picker):
+    assert picker.picked is None
+    picker.map.selection = (10, None)
+    assert picker.tokens[picker.picked] == "it"
+    picker.map.selection = (0, 3)
+    assert picker.picked == 0
+    picker.map.selection = (None, 3)  # a column was picked, and nobody who asks
+    assert picker.picked is None
+
+
+def test_another_sentence_lets_go_of_the_word(picker):
+    picker.map.selection = (15, 2)
+    picker.value = "full"  # which has only 14 tokens
+    assert picker.picked is None
+
+
+def test_the_menu_starts_at_the_first_name_and_refuses_an_unknown_one():
+    assert choose(["full", "bank"], load, label="Sentence").value == "full"
+    with pytest.raises(ValueError, match=r"value: got 'ful'; accepted are 'full', 'bank'"):
+        choose(["full", "bank"], load, value="ful", label="Sentence")
+    with pytest.raises(ValueError, match="names: got none"):
+        choose([], load, label="Sentence")
+
+
+@pytest.mark.parametrize("text", ["one", "two words", "a b c d e f g", "貓 吃 魚", '<b> & "q"'])
+def test_typed_words_are_shown(text):
+    typed = type_words("the first words", equal_shares, label="Words")
+    typed.value = text
+    assert typed.tokens == text.split()
+    assert typed.map.view.weights.shape[-2:] == (len(text.split()),) * 2
+
+
+@pytest.mark.parametrize("text", ["", "   "])
+def test_an_empty_line_leaves_the_map_and_cannot_be_the_first(text):
+    typed = type_words("three small words", equal_shares, label="Words")
+    typed.value = text
+    assert typed.tokens == ["three", "small", "words"]
+    with pytest.raises(ValueError, match="text: got"):
+        type_words(text, equal_shares, label="Words")
+
+
+def test_without_a_kernel_it_says_in_a_sentence_what_it_is(picker):
+    assert repr(picker) == "A live view. Run this cell, and Python can read what you pick in it."
