@@ -15,36 +15,39 @@ LONGEST = 1024
 
 
 def named_mask(name: str, n: int, size: int) -> np.ndarray | None:
-    """A mask of `attn_edu.attention` by name, ``(n, n)``, True = may attend; None for ``"none"``."""
-    i, j = np.arange(n)[:, None], np.arange(n)[None]
-    if name == "causal":
-        return j <= i
-    if name == "window":
-        return (j <= i) & (i - j < size)
-    if name == "block":
-        return i // size == j // size
-    return None
+    """A mask of `attn_edu.attention` by name, ``(n, n)``, True = may attend; None for "none"."""
+    from attn_edu.attention import block_mask, causal_mask, sliding_window_mask
 
-
-def compute_stages(
-    query, key, value, mask, scale: float, temperature: float
-) -> dict[str, np.ndarray]:
-    """Every stage in float64: scores, scaled, masked (-inf where hidden), weights ``(n, n)``, output ``(n, d_v)``."""
-    query, key, value = (x.astype(np.float64) for x in (query, key, value))
-    scores = query @ key.T
-    scaled = scores * (scale / temperature)
-    masked = scaled if mask is None else np.where(mask, scaled, -np.inf)
-    top = masked.max(-1, keepdims=True)
-    powers = np.exp(masked - np.where(np.isneginf(top), 0.0, top))
-    sums = powers.sum(-1, keepdims=True)
-    weights = powers / np.where(sums == 0, 1.0, sums)
-    return {
-        "scores": scores,
-        "scaled": scaled,
-        "masked": masked,
-        "weights": weights,
-        "output": weights @ value,
+    if name == "none":
+        return None
+    makers = {
+        "causal": lambda: causal_mask(n),
+        "window": lambda: sliding_window_mask(n, size),
+        "block": lambda: block_mask(n, size),
     }
+    return makers[name]().numpy()
+
+
+def compute_stages(query, key, value, mask, scale: float, temperature: float) -> dict:
+    """Every stage in float64, from the attention of this package.
+
+    ``scores``, ``scaled``, ``masked`` (-inf where hidden) and ``weights`` are ``(n, n)``, ``output``
+    is ``(n, d_v)``. The page computes the same with `js/math.js`.
+    """
+    import torch
+
+    from attn_edu.attention import attention_map, scaled_dot_product_attention
+
+    query, key, value = (torch.tensor(x, dtype=torch.float64) for x in (query, key, value))
+    mask = None if mask is None else torch.tensor(mask)
+    options = {"mask": mask, "scale": scale / temperature}
+    scores = query @ key.mT
+    scaled = scores * options["scale"]
+    masked = scaled if mask is None else scaled.masked_fill(~mask, -torch.inf)
+    weights = attention_map(scaled_dot_product_attention, query, key, **options)
+    output = scaled_dot_product_attention(query, key, value, **options)
+    names = ("scores", "scaled", "masked", "weights", "output")
+    return {name: x.numpy() for name, x in zip(names, (scores, scaled, masked, weights, output))}
 
 
 class AttentionSteps(View):

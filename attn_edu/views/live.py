@@ -46,8 +46,8 @@ export default { async render({ model, el }) {
 """
 
 
-def _module(kind) -> str:
-    return bundle(kind._entry, kind._start) + _RENDER.replace("START", kind._start)
+def _module(entry: str, start: str) -> str:
+    return bundle(entry, start) + _RENDER.replace("START", start)
 
 
 class LiveView(anywidget.AnyWidget):
@@ -167,7 +167,7 @@ class LiveMap(LiveView):
     several at once.
     """
 
-    _kind, _esm = AttentionMap, _module(AttentionMap)
+    _kind, _esm = AttentionMap, _module("warm", "mountWarmMap")
     _settings = ("layer", "head", "colour", "temperature")
     _data = ("weights", "tokens", "query_tokens", "key_tokens", "mask", "title")
     layer = traitlets.Int(0).tag(sync=True)
@@ -206,7 +206,7 @@ class LiveSteps(LiveView):
     ``query``, ``key``, ``value`` and ``tokens`` can be set; `update` sets several at once.
     """
 
-    _kind, _esm = AttentionSteps, _module(AttentionSteps)
+    _kind, _esm = AttentionSteps, _module("steps", "mountSteps")
     _settings = ("temperature", "scale", "mask", "size")
     _data = ("query", "key", "value", "tokens", "given", "title")
     temperature = traitlets.Float(1.0).tag(sync=True)
@@ -241,7 +241,7 @@ class LiveSteps(LiveView):
 class LiveSplit(LiveView):
     """`HeadSplit` as a widget. Traits: ``method``, and ``selection``: a word's position or None."""
 
-    _kind, _esm = HeadSplit, _module(HeadSplit)
+    _kind, _esm = HeadSplit, _module("split", "mountSplit")
     _settings = ("method",)
     _data = ("n", "n_heads", "d_head", "tokens", "title")
     method = traitlets.Unicode("view").tag(sync=True)

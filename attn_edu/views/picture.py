@@ -72,17 +72,15 @@ def codes_of(values: np.ndarray, colour: str = "linear") -> tuple[np.ndarray, st
 
 def _png(codes: np.ndarray, kind: str) -> str:
     """A matrix of colour codes as a palette PNG in a data address."""
-    colours = [
-        tuple(int(BAD[k : k + 2], 16) for k in (1, 3, 5)) if c is None else c for c in ramp(kind)
-    ]
-    pixels = np.where(codes < 0, 255 if kind == "weight" else 0, codes).astype(np.uint8)
+    colours = ramp(kind)
+    pixels = codes
     if (codes < 0).any():  # give the unused end of the ramp to cells that are not a number
         spare = 255 if kind == "weight" else 0
-        pixels = np.where(codes == spare, abs(spare - 1), pixels).astype(np.uint8)
-        pixels = np.where(codes < 0, spare, pixels).astype(np.uint8)
-        colours[spare] = tuple(int(BAD[k : k + 2], 16) for k in (1, 3, 5))
+        pixels = np.where(codes == spare, abs(spare - 1), pixels)
+        pixels = np.where(codes < 0, spare, pixels)
+        colours[spare] = bytes_of(BAD)
     height, width = pixels.shape
-    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels.astype(np.uint8))
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return (
@@ -131,8 +129,9 @@ def bytes_of(colour: str) -> tuple[int, ...]:
 
 
 def ink_on(rgb) -> str:
-    """Black or white, whichever reads better on a colour."""
-    return "#111" if 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 140 else "#fff"
+    """Black or white, whichever reads better on a colour (WCAG 2: at least 4.5 to 1)."""
+    r, g, b = (x / 3294.6 if x <= 10 else ((x / 255 + 0.055) / 1.055) ** 2.4 for x in rgb)
+    return "#000" if 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 else "#fff"
 
 
 def square(x, y, colour) -> str:
@@ -184,8 +183,7 @@ def heat(
         colours = ramp(kind)
         for i, j in np.ndindex(n, m):
             if hidden is None or not hidden[i, j]:
-                r, g, b = colours[max(0, codes[i, j])]
-                ink = "#111" if 0.299 * r + 0.587 * g + 0.114 * b > 140 else "#fff"
+                ink = ink_on(colours[max(0, codes[i, j])])
                 at = (left + (j + 0.5) * cell_w, top + (i + 0.5) * cell_h)
                 parts.append(
                     text(

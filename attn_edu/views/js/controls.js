@@ -52,6 +52,8 @@ export function isDark(node) {
 
 export const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
+export const clamp = (k, n) => Math.min(n - 1, Math.max(0, k));
+
 /** `redraw()` runs on a new width or theme. */
 export function shell(host, redraw) {
   const shadow = host.shadowRoot ?? host.attachShadow({ mode: "open" });

@@ -41,32 +41,23 @@ export class Lines {
     for (const [i, j, w] of found) {
       pen.curve(x0, this.y(i), x1, this.y(j), { stroke: tokenColour(i), width: 0.8 + 5 * w, alpha: Math.min(1, one ? 0.25 + w : 0.1 + 0.8 * w) });
     }
-    const named = { left: new Map(), right: new Map() };
-    for (const [i, j, w] of found.slice().reverse()) {
-      named.left.set(i, w);
-      if (!named.right.has(j)) named.right.set(j, w);
-    }
-    const side = (words, map, x, align, chosen, numbers) => {
+    const asked = new Map(), seen = new Map();
+    for (const [i, j, w] of found) { asked.set(i, w); seen.set(j, w); }
+    const side = (words, map, x, out, chosen) => {
       const placed = [];
-      const order = every ? words.map((_, k) => k) : [...map.keys()];
-      if (chosen !== null && !order.includes(chosen)) order.unshift(chosen);
-      if (!every && !one) return;
-      for (const k of order) {
-        const y = this.y(k);
-        if (!every && placed.some((p) => Math.abs(p - y) < 15)) continue;
+      for (const k of every ? words.keys() : one ? [chosen ?? -1, ...[...map.keys()].reverse()] : []) {
+        const y = this.y(k), hot = k === chosen, named = map.has(k);
+        if (k < 0 || (!every && placed.some((p) => Math.abs(p - y) < 15))) continue;
         placed.push(y);
-        const hot = k === chosen || (one && map.has(k));
-        const out = align === "right" ? -1 : 1;
         pen.rect(x + out * 8 - 4, y - 4, 8, 8, { fill: tokenColour(k) });
-        const text = fit(words[k], 108, 12);
-        pen.text(text, x + out * 16, y, { size: 12, align, bold: k === chosen, fill: hot || !one ? ink.ink : ink.quiet });
-        if (numbers && map.has(k)) {
-          pen.text(map.get(k).toFixed(2), this.width - 4, y, { size: 11.5, align: "right", fill: ink.ink });
+        pen.text(fit(words[k], 108, 12), x + out * 16, y, { align: out < 0 ? "right" : "left", bold: hot, fill: hot || !one || named ? ink.ink : ink.quiet });
+        if (one && named && map === (row === null ? asked : seen)) {
+          pen.text(map.get(k).toFixed(2), out < 0 ? 2 : this.width - 4, y, { size: 11.5, align: out < 0 ? "left" : "right", fill: ink.ink });
         }
       }
     };
-    side(rows, named.left, x0, "right", row, false);
-    side(cols, named.right, x1, "left", row === null ? col : null, one);
+    side(rows, asked, x0, -1, row);
+    side(cols, seen, x1, 1, row === null ? col : null);
     pen.rect(x0 - 0.5, this.y(-0.5), 1, rows.length * this.step, { fill: ink.line });
     pen.rect(x1 - 0.5, this.y(-0.5), 1, cols.length * this.step, { fill: ink.line });
   }

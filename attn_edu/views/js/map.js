@@ -1,9 +1,8 @@
 // The attention map: one head as a matrix and as lines between words, or all heads at once.
 import { unpack } from "./codec.js";
-import { board, button, exporters, make, menu, shell, slider } from "./controls.js";
+import { board, button, clamp, exporters, make, menu, shell } from "./controls.js";
 import { Heat, drawLegend, show } from "./heat.js";
 import { Lines } from "./lines.js";
-import { temper } from "./math.js";
 import { ramp } from "./palette.js";
 import { CanvasPen } from "./pen.js";
 import { largest, numbers } from "./table.js";
@@ -18,12 +17,15 @@ export async function mountMap(host, first, hooks = {}) {
 
   // ---- what is drawn -------------------------------------------------------------------------
   const size = () => data.n * data.m;
-  const slice = (layer, head) => weights.values.subarray((layer * data.heads + head) * size(), (layer * data.heads + head + 1) * size());
-  const current = () => temper(slice(state.layer, state.head), data.n, data.m, state.temperature);
+  const part = (from, k) => from.values.subarray(k * size(), (k + 1) * size());
+  const weightsOf = (layer, head) => {
+    const raw = part(weights, layer * data.heads + head);
+    return hooks.temper ? hooks.temper(raw, data.n, data.m, state.temperature) : raw;
+  };
   const hiddenOf = (layer, head) => {
     if (!mask) return null;
-    const [l, h] = mask.shape, from = ((l > 1 ? layer : 0) * h + (h > 1 ? head : 0)) * size();
-    return mask.values.subarray(from, from + size()).map((may) => 1 - may);
+    const [l, h] = mask.shape;
+    return part(mask, (l > 1 ? layer : 0) * h + (h > 1 ? head : 0)).map((may) => 1 - may);
   };
   const scale = (values) => {
     let low = 0, high = 0;
@@ -32,12 +34,11 @@ export async function mountMap(host, first, hooks = {}) {
       const far = Math.max(-low, high);
       return { colours: ramp("score", self.dark), code: (v) => (Number.isNaN(v) ? null : Math.round(128 + (127 * v) / far)), low: show(-far), high: show(far) };
     }
-    const colours = ramp("weight", self.dark), most = Math.max(1, high);
-    const tops = new Float64Array(data.n);
-    if (state.colour === "row") values.forEach((v, c) => { const i = Math.floor(c / data.m); if (v > tops[i]) tops[i] = v; });
-    const share = { linear: (v) => v / most, sqrt: (v) => Math.sqrt(v / most), row: (v, i) => (tops[i] ? v / tops[i] : 0) }[state.colour];
-    return { colours, code: (v, i) => (Number.isNaN(v) ? null : Math.round(255 * share(v, i))), low: "0",
-      high: { linear: show(most, most === 1 ? 0 : 2), sqrt: `${show(most, most === 1 ? 0 : 2)} (square root)`, row: "largest of its row" }[state.colour] };
+    const { colour } = state, most = Math.max(1, high), top = show(most, most === 1 ? 0 : 2);
+    const tops = colour === "row" && Array.from({ length: data.n }, (_, i) => largest(values, i * data.m, data.m, 1).map((j) => values[i * data.m + j])[0] ?? 1);
+    const share = tops ? (v, i) => v / tops[i] : colour === "sqrt" ? (v) => Math.sqrt(v / most) : (v) => v / most;
+    return { colours: ramp("weight", self.dark), code: (v, i) => (Number.isNaN(v) ? null : Math.round(255 * share(v, i))), low: "0",
+      high: tops ? "largest of its row" : colour === "sqrt" ? `${top} (square root)` : top };
   };
 
   // ---- controls --------------------------------------------------------------------------------
@@ -56,7 +57,6 @@ export async function mountMap(host, first, hooks = {}) {
     },
     arrow: (di, dj) => {
       const from = state.at && state.at.i >= 0 && state.at.j >= 0 ? state.at : { i: state.row ?? (di ? -1 : 0), j: state.col ?? (dj ? -1 : 0) };
-      const clamp = (k, n) => Math.min(n - 1, Math.max(0, k));
       state.at = { i: clamp(from.i + di, data.n), j: clamp(from.j + dj, data.m) };
       paint();
     },
@@ -71,7 +71,7 @@ export async function mountMap(host, first, hooks = {}) {
   });
   let spot = null; // the head under the cursor in the grid
   const gridCell = (p) => {
-    const [w] = gridSize(), c = Math.floor((p[0] - 34) / w), r = Math.floor((p[1] - 22) / w);
+    const [w] = gridSize(), [c, r] = [(p[0] - 34) / w, (p[1] - 22) / w].map(Math.floor);
     return c >= 0 && r >= 0 && c < data.heads && r < data.layers ? [r, c] : null;
   };
   const gridSize = () => { const w = Math.min(120, (self.width - 38) / data.heads); return [w, 34 + w * data.heads + 4, 22 + w * data.layers + 4]; };
@@ -81,14 +81,14 @@ export async function mountMap(host, first, hooks = {}) {
     click: (p) => openHead(gridCell(p)),
     arrow: (dr, dc) => {
       const [r, c] = spot ?? [state.layer, state.head];
-      spot = [Math.min(data.layers - 1, Math.max(0, r + dr)), Math.min(data.heads - 1, Math.max(0, c + dc))];
+      spot = [clamp(r + dr, data.layers), clamp(c + dc, data.heads)];
       paintGrid();
     },
     enter: () => openHead(spot ?? [state.layer, state.head]),
     leave: () => go({ grid: false }),
   });
   const table = numbers(() => {
-    const w = current(), where = headName(), { query, key } = data.tokens;
+    const w = flat, where = headName(), { query, key } = data.tokens;
     if (data.n <= 16 && data.m <= 16) {
       return { caption: where, head: ["word", ...key], rows: query.map((q, i) => [q, ...key.map((_, j) => show(w[i * data.m + j], 3))]) };
     }
@@ -100,14 +100,16 @@ export async function mountMap(host, first, hooks = {}) {
   const headName = () => [data.layers > 1 && `layer ${state.layer}`, data.heads > 1 && `head ${state.head}`].filter(Boolean).join(", ") || "weights";
   const number = (v) => (weights.exact ? show(v, 4) : `about ${show(v, 3)}`);
   const sentence = () => {
-    const { at, row, col } = state, { query, key } = data.tokens, w = flat;
-    const i = at ? at.i : row ?? -1, j = at ? at.j : row === null || col === null ? (row === null ? col ?? -1 : -1) : col;
+    const { at, row, col } = state, { query, key } = data.tokens;
+    const i = (at ? at.i : row) ?? -1, j = (at ? at.j : col) ?? -1, value = (i, j) => flat[i * data.m + j];
+    const best = (values, from, count, name, v) =>
+      largest(values, from, count, 3).map((k) => `“${name[k]}” ${number(v(k))}`).join(", ") || "no word";
     if (i >= 0 && j >= 0) {
-      if (heat.hidden && heat.hidden[i * data.m + j]) return `“${query[i]}” may not look at “${key[j]}” (masked)`;
-      return `“${query[i]}” → “${key[j]}”: ${number(w[i * data.m + j])}`;
+      const pair = `“${query[i]}” → “${key[j]}”: `;
+      return pair + (heat.hidden && heat.hidden[i * data.m + j] ? "masked" : number(value(i, j)));
     }
-    if (i >= 0) return `“${query[i]}” looks at ${largest(w, i * data.m, data.m, 3).map((k) => `“${key[k]}” ${number(w[i * data.m + k])}`).join(", ") || "nothing"}`;
-    if (j >= 0) return `“${key[j]}” is looked at most by ${largest(query.map((_, k) => w[k * data.m + j]), 0, data.n, 3).map((k) => `“${query[k]}” ${number(w[k * data.m + j])}`).join(", ") || "no word"}`;
+    if (i >= 0) return `“${query[i]}” looks at ${best(flat, i * data.m, data.m, key, (k) => value(i, k))}`;
+    if (j >= 0) return `“${key[j]}” is looked at by ${best(query.map((_, k) => value(k, j)), 0, data.n, query, (k) => value(k, j))}`;
     return "";
   };
 
@@ -143,9 +145,9 @@ export async function mountMap(host, first, hooks = {}) {
     if (kept?.key !== key) {
       kept = { key, bitmaps: [] };
       for (let k = 0; k < data.layers * data.heads; k++) {
-        const w = temper(slice(Math.floor(k / data.heads), k % data.heads), data.n, data.m, state.temperature);
-        const s = scale(w), one = new Heat({ n: data.n, m: data.m, rows: [], cols: [] });
-        one.paint(w, s.colours, s.code, self.ink, hiddenOf(Math.floor(k / data.heads), k % data.heads));
+        const place = [Math.floor(k / data.heads), k % data.heads], w = weightsOf(...place), s = scale(w);
+        const one = new Heat({ n: data.n, m: data.m, rows: [], cols: [] });
+        one.paint(w, s.colours, s.code, self.ink, hiddenOf(...place));
         kept.bitmaps.push(one.pixels);
       }
     }
@@ -159,7 +161,7 @@ export async function mountMap(host, first, hooks = {}) {
     gridButton?.setAttribute("aria-pressed", state.grid);
     self.tip.textContent = state.grid ? "Rows are layers, columns are heads. Click one to open it; or arrow keys, then Enter."
       : "Hover or use the arrow keys for a weight. Click a word, or press Enter, to follow it; Escape lets go.";
-    flat = current();
+    flat = weightsOf(state.layer, state.head);
     table.refresh();
     if (state.grid) return paintGrid();
     const wide = self.width >= 620, s = scale(flat), { query, key } = data.tokens;
@@ -191,8 +193,7 @@ export async function mountMap(host, first, hooks = {}) {
     headBox = data.heads > 1 ? headMenu() : null;
     colourBox = menu("Colour", [["linear", "linear"], ["sqrt", "square root"], ["row", "per row"]], state.colour, (v) => { go({ colour: v }); });
     gridButton = layerBox || headBox ? button("All heads", () => go({ grid: !state.grid, at: null })) : null;
-    warmth = temperature == null ? null : slider("Temperature", { min: -20, max: 20, step: 1, value: Math.round(20 * Math.log10(state.temperature)) },
-      (u) => show(10 ** (u / 20)), (u, done) => { go({ temperature: 10 ** (u / 20) }); tell("temperature", 10 ** (u / 20), done); });
+    warmth = hooks.slider?.(state.temperature, (t, done) => { go({ temperature: t }); tell("temperature", t, done); });
     const gap = 20, whole = () => (state.grid ? gridSize().slice(1) : [heat.width + gap + lines.width, Math.max(heat.height + 30, lines.height)]);
     const saves = exporters(self, data.name, whole, (pen) => {
       if (state.grid) return drawGrid(pen, gridSize()[0]);
@@ -210,6 +211,6 @@ export async function mountMap(host, first, hooks = {}) {
   return { load, close: self.close, set: (name, value) => {
     if (name === "selection") go({ row: value?.[0] ?? null, col: value?.[1] ?? null, at: null });
     else go({ [name]: value });
-    if (name === "temperature") warmth?.set(Math.round(20 * Math.log10(value)));
+    if (name === "temperature") warmth?.set(20 * Math.log10(value));
   } };
 }

@@ -36,8 +36,11 @@ export function ramp(kind, dark) {
 
 export const bytesOf = (hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16));
 export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
-/** Black or white, whichever reads better on a colour. */
-export const inkOn = ([r, g, b]) => (0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#111" : "#fff");
+/** Black or white, whichever reads better on a colour: one of them reaches 4.5 to 1 on any. */
+export const inkOn = (rgb) => {
+  const [r, g, b] = rgb.map((x) => (x / 255 <= 0.04045 ? x / 3294.6 : ((x / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+};
 
 /** The surface and its inks, one set a theme. */
 export const themeInks = (dark) => dark

@@ -33,10 +33,9 @@ export class CanvasPen {
     this.c.globalAlpha = 1;
   }
   dot(x, y, r, fill) { this.c.fillStyle = fill; this.c.beginPath(); this.c.arc(x, y, r, 0, 7); this.c.fill(); }
-  text(text, x, y, { size = 12, fill, align = "left", bold, turn = 0, alpha = 1 }) {
+  text(text, x, y, { size = 12, fill, align = "left", bold, turn = 0 }) {
     const c = this.c;
     c.save();
-    c.globalAlpha = alpha;
     c.translate(x, y);
     c.rotate((turn * Math.PI) / 180);
     c.font = `${bold ? 600 : 400} ${size}px ${FONT}`;
@@ -59,7 +58,6 @@ export class CanvasPen {
   }
   image(bitmap, x, y, w, h) {
     this.c.imageSmoothingEnabled = w < bitmap.width;
-    this.c.imageSmoothingQuality = "high";
     this.c.drawImage(bitmap, x, y, w, h);
   }
   hatch(boxes, stroke) {
@@ -88,9 +86,9 @@ export class SvgPen {
     this.add(`<rect x="${x}" y="${y}" width="${w}" height="${h}" fill="${fill}" stroke="${stroke}" stroke-width="${width}" opacity="${alpha}"/>`);
   }
   dot(x, y, r, fill) { this.add(`<circle cx="${x}" cy="${y}" r="${r}" fill="${fill}"/>`); }
-  text(text, x, y, { size = 12, fill, align = "left", bold, turn = 0, alpha = 1 }) {
+  text(text, x, y, { size = 12, fill, align = "left", bold, turn = 0 }) {
     const anchor = { left: "start", right: "end", center: "middle" }[align];
-    this.add(`<text transform="translate(${x} ${y}) rotate(${turn})" dy=".35em" font-size="${size}" fill="${fill}" opacity="${alpha}" text-anchor="${anchor}"${bold ? ' font-weight="600"' : ""}>${escapeXml(text)}</text>`);
+    this.add(`<text transform="translate(${x} ${y}) rotate(${turn})" dy=".35em" font-size="${size}" fill="${fill}" text-anchor="${anchor}"${bold ? ' font-weight="600"' : ""}>${escapeXml(text)}</text>`);
   }
   curve(x0, y0, x1, y1, { stroke, width, alpha }) {
     const bend = (x1 - x0) / 2;

@@ -1,5 +1,5 @@
 // Splitting heads: where each number of (n, h·d) lands under `view` alone and under `view` and `transpose`.
-import { KEYS, board, button, exporters, make, shell } from "./controls.js";
+import { KEYS, board, button, clamp, exporters, make, shell } from "./controls.js";
 import { bytesOf, inkOn, tokenColour } from "./palette.js";
 import { CanvasPen, fit, textWidth } from "./pen.js";
 
@@ -114,7 +114,7 @@ export async function mountSplit(host, first, hooks = {}) {
   self.stage.addEventListener("keydown", (e) => {
     const move = KEYS[e.key];
     if (move?.[1]) { go({ method: move[1] < 0 ? "view" : "transpose" }); tell("method", state.method); }
-    else if (move) { go({ token: Math.min(data.n - 1, Math.max(0, (state.token ?? -1) + move[0])) }); tell("selection", state.token); }
+    else if (move) { go({ token: clamp((state.token ?? -1) + move[0], data.n) }); tell("selection", state.token); }
     else if (e.key === "Escape") { go({ token: null }); tell("selection", null); }
     else return;
     e.preventDefault();

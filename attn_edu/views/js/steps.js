@@ -1,6 +1,6 @@
 // Attention step by step: scores, scaled, masked, softmax, times value; recomputed here at every move.
 import { unpack } from "./codec.js";
-import { KEYS, board, exporters, make, menu, shell, slider } from "./controls.js";
+import { KEYS, board, clamp, exporters, make, menu, shell, slider } from "./controls.js";
 import { Heat, show } from "./heat.js";
 import { dotProducts, namedMask, stages } from "./math.js";
 import { ramp } from "./palette.js";
@@ -154,8 +154,8 @@ export async function mountSteps(host, first, hooks = {}) {
   self.stage.setAttribute("role", "application");
   self.stage.setAttribute("aria-label", "Attention step by step. Up and down choose the word that asks, left and right the word it looks at.");
   self.stage.addEventListener("keydown", (e) => {
-    const clamp = (x) => Math.min(data.n - 1, Math.max(0, x)), move = KEYS[e.key];
-    if (move) select(clamp((state.row ?? -1) + move[0]), move[1] ? clamp((state.col ?? (move[1] > 0 ? -1 : data.n)) + move[1]) : state.col);
+    const move = KEYS[e.key], { n } = data;
+    if (move) select(clamp((state.row ?? -1) + move[0], n), move[1] ? clamp((state.col ?? (move[1] > 0 ? -1 : n)) + move[1], n) : state.col);
     else if (e.key === "Escape") select(state.row, null);
     else return;
     e.preventDefault();

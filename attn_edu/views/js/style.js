@@ -2,14 +2,14 @@
 export const STYLE = `
 :host { display: block; }
 .view { font: 14px/1.45 system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif; color: var(--ink);
-  background: var(--paper); padding: 10px 12px; border-radius: 6px; box-sizing: border-box; }
+background: var(--paper); padding: 10px 12px; border-radius: 6px; box-sizing: border-box; }
 .bar { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin-bottom: 6px; }
 .bar .bar { margin: 0; gap: 6px; }
 .bar:empty { display: none; }
 label { display: inline-flex; gap: 6px; align-items: center; color: var(--quiet); }
 label output { color: var(--ink); font-variant-numeric: tabular-nums; min-width: 5em; }
 select, button { font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--edge);
-  border-radius: 4px; padding: 2px 8px; min-height: 28px; }
+border-radius: 4px; padding: 2px 8px; min-height: 28px; }
 button { cursor: pointer; }
 button[aria-pressed="true"] { background: var(--ink); color: var(--paper); }
 input[type="range"] { width: 11em; max-width: 45vw; accent-color: var(--focus); }
