@@ -1,7 +1,8 @@
 """Joins the ES modules of ``views/js`` into one small script, in pure Python.
 
-The modules keep to a narrow style so that no tool from outside is needed: named imports on one line, one name a
-top-level declaration, each starting in the first column, a semicolon after every statement.
+The modules keep to a narrow style so that no tool from outside is needed: named imports on one
+line, one name a top-level declaration, each starting in the first column, a semicolon after every
+statement.
 """
 
 from __future__ import annotations
@@ -114,6 +115,6 @@ def _used(source: str, wanted: str) -> str:
 
 @cache
 def bundle(entry: str, start: str) -> str:
-    """What the function ``start`` of the module ``entry`` needs, minified, as statements of one scope."""
+    """What the function ``start`` of module ``entry`` needs, minified: statements of one scope."""
     sources = (_IMPORT.sub("", module_source(name)) for name in module_order(entry))
     return minify(_used(_EXPORT.sub("", "\n".join(sources)), start))

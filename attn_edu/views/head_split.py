@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from attn_edu.views import picture
-from attn_edu.views.view import View, positive_int, words
+from attn_edu.views.checks import as_count, as_words, one_of
+from attn_edu.views.colours import INK, bytes_of, ink_on, token_colour
+from attn_edu.views.picture import box, row_label, side_by_side, text, text_width
+from attn_edu.views.view import View
 
 METHODS = {"view": "x.view(B, h, n, d)", "transpose": "x.view(B, n, h, d).transpose(1, 2)"}
 LARGEST = 4096
@@ -14,13 +16,14 @@ LARGEST = 4096
 class HeadSplit(View):
     """Coloured cells that show where each number of ``(n, h*d)`` lands when heads are split.
 
-    A cell keeps the colour of its word and reads "word·feature". Two buttons switch between ``view`` straight to
-    ``(B, h, n, d)``, which tears words apart, and ``view`` to ``(B, n, h, d)`` followed by ``transpose(1, 2)``.
+    A cell keeps the colour of its word and reads "word·feature". Two buttons switch between
+    ``view`` straight to ``(B, h, n, d)``, which tears words apart, and ``view`` to
+    ``(B, n, h, d)`` followed by ``transpose(1, 2)``.
 
     Args:
         n: words; n_heads: heads; d_head: features a head. At most 4,096 cells in all.
         tokens: the n words; positions when absent.
-        method: what is shown first, ``"view"`` or ``"transpose"``.
+        method: what is shown first, "view" or "transpose".
         title: a caption.
 
     Raises:
@@ -29,21 +32,20 @@ class HeadSplit(View):
 
     Example:
         >>> HeadSplit(3, 2, 2, ["a", "good", "day"])
-        Split 3 words into 2 heads of 2: with x.view(B, h, n, d), 4 of 12 numbers land in the right head and row.
+        Split 3 words into 2 heads of 2: with x.view(B, h, n, d), 4 of 12 numbers land in the \
+right head and row.
     """
 
     _entry, _start = "split", "mountSplit"
 
     def __init__(self, n, n_heads, d_head, tokens=None, *, method="view", title=None):
-        self.n = positive_int(n, "n")
-        self.n_heads, self.d_head = positive_int(n_heads, "n_heads"), positive_int(d_head, "d_head")
-        if self.n * self.n_heads * self.d_head > LARGEST:
-            size = self.n * self.n_heads * self.d_head
-            raise ValueError(f"n * n_heads * d_head must be at most {LARGEST}, got {size}")
-        if method not in METHODS:
-            raise ValueError(f"method must be one of {tuple(METHODS)}, got {method!r}")
-        self.method, self.title = method, title
-        self.tokens = words(tokens, self.n)
+        self.n = as_count(n, "n")
+        self.n_heads, self.d_head = as_count(n_heads, "n_heads"), as_count(d_head, "d_head")
+        cells = self.n * self.n_heads * self.d_head
+        if cells > LARGEST:
+            raise ValueError(f"n * n_heads * d_head must be at most {LARGEST}, got {cells}")
+        self.method, self.title = one_of(method, tuple(METHODS), "method"), title
+        self.tokens = as_words(tokens, self.n)
 
     def origins(self, method: str | None = None) -> np.ndarray:
         """The flat place in ``(n, h*d)`` that each cell of ``(h, n, d)`` comes from."""
@@ -57,7 +59,7 @@ class HeadSplit(View):
         return int((self.origins(method) == self.origins("transpose")).sum())
 
     def live(self):
-        """The same view as a widget (`attn_edu.views.live.LiveSplit`); needs a kernel to answer."""
+        """The same view as a widget, `attn_edu.views.live.LiveSplit`: it needs a kernel."""
         from attn_edu.views.live import LiveSplit
 
         names = ("n", "n_heads", "d_head", "tokens", "title")
@@ -65,9 +67,11 @@ class HeadSplit(View):
 
     def summary(self) -> str:
         """One sentence: the sizes, and how many numbers land where they belong."""
+        cells = self.n * self.n_heads * self.d_head
         return (
-            f"Split {self.n} words into {self.n_heads} heads of {self.d_head}: with {METHODS[self.method]},"
-            f" {self.right()} of {self.n * self.n_heads * self.d_head} numbers land in the right head and row."
+            f"Split {self.n} words into {self.n_heads} heads of {self.d_head}:"
+            f" with {METHODS[self.method]},"
+            f" {self.right()} of {cells} numbers land in the right head and row."
         )
 
     def describe(self) -> str:
@@ -80,7 +84,7 @@ class HeadSplit(View):
             said.append(f" “{self.tokens[token]}” lands in {places}.")
         return "".join(said)
 
-    # ---- parts of the output ------------------------------------------------------------------------
+    # ---- parts of the output --------------------------------------------------------------------
 
     def _caption(self) -> str:
         return self.title or "Splitting heads"
@@ -96,26 +100,21 @@ class HeadSplit(View):
             rows.append([f"head {h}", self.tokens[i], *names])
         return f"word and feature in each cell after {METHODS[self.method]}", head, rows
 
-    def _panel(self, origins: np.ndarray, title: str):
-        width, cell = self.n_heads * self.d_head, (34.0, 26.0)
-        left = min(90.0, max(picture.text_width(t) for t in self.tokens)) + 24
-        parts = [picture.text(4, 11, title, size=13, fill=picture.INK, bold=True)]
+    def _panel(self, origins: np.ndarray, title: str) -> tuple[str, float, float]:
+        width, cw, ch, top = self.n_heads * self.d_head, 34.0, 26.0, 26.0
+        left = min(90.0, max(map(text_width, self.tokens))) + 24
+        parts = [text(4, 11, title, size=13, fill=INK, bold=True)]
         for i, row in enumerate(origins.tolist()):
-            y = 26 + i * cell[1]
-            name = picture.fit(self.tokens[i], left - 22)
-            parts.append(picture.text(left - 18, y + 13, name, anchor="end"))
-            parts.append(picture.square(left - 13, y + 9, picture.token_colour(i)))
+            y = top + (i + 0.5) * ch
+            parts.append(row_label(self.tokens[i], i, left, y))
             for c, at in enumerate(row):
-                token, x = at // width, left + c * cell[0]
-                fill = picture.token_colour(token)
-                parts.append(picture.box(x + 0.75, y + 0.75, cell[0] - 1.5, cell[1] - 1.5, fill))
-                label = f"{token}·{at % width}"
-                ink = picture.ink_on(picture.bytes_of(fill))
-                parts.append(
-                    picture.text(x + 17, y + 13, label, size=11, fill=ink, anchor="middle")
-                )
-        wide = max(left + origins.shape[1] * cell[0] + 6, picture.text_width(title, 13) + 12)
-        return "".join(parts), wide, 26 + len(origins) * cell[1] + 6
+                token, x = at // width, left + c * cw
+                fill, name = token_colour(token), f"{token}·{at % width}"
+                ink = ink_on(bytes_of(fill))
+                parts.append(box(x + 0.75, y - ch / 2 + 0.75, cw - 1.5, ch - 1.5, fill))
+                parts.append(text(x + cw / 2, y, name, size=11, fill=ink, anchor="middle"))
+        wide = max(left + origins.shape[1] * cw + 6, text_width(title, 13) + 12)
+        return "".join(parts), wide, top + len(origins) * ch + 6
 
     def _svg(self) -> str:
         width = self.n_heads * self.d_head
@@ -123,10 +122,9 @@ class HeadSplit(View):
         panels = [self._panel(whole, f"x: (n, h·d) = ({self.n}, {width})")]
         for h, origins in enumerate(self.origins()):
             panels.append(self._panel(origins, f"head {h}: (n, d) = ({self.n}, {self.d_head})"))
-        return picture.side_by_side(panels, wrap=max(700.0, panels[0][1] + 20))
+        return side_by_side(panels, wrap=max(700.0, panels[0][1] + 20))
 
     def _payload(self) -> dict:
-        return {
-            "name": "head-split", "n": self.n, "heads": self.n_heads, "d": self.d_head,
-            "tokens": self.tokens, "method": self.method, "selection": None,
-        }  # fmt: skip
+        sizes = {"n": self.n, "heads": self.n_heads, "d": self.d_head}
+        shown = {"tokens": self.tokens, "method": self.method, "selection": None}
+        return {"name": "head-split", **sizes, **shown}

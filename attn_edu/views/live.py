@@ -14,8 +14,8 @@ import traitlets
 from attn_edu.views.attention_map import COLOURS, AttentionMap
 from attn_edu.views.attention_steps import MASKS, AttentionSteps
 from attn_edu.views.bundle import bundle
+from attn_edu.views.checks import as_count, as_index, as_positive, one_of
 from attn_edu.views.head_split import METHODS, HeadSplit
-from attn_edu.views.view import index, one_of, positive, positive_int
 
 _RENDER = """
 export default { async render({ model, el }) {
@@ -146,8 +146,8 @@ class LiveView(anywidget.AnyWidget):
             query, key = value
         except (TypeError, ValueError) as error:
             raise ValueError(f"selection must be (query, key) or None, got {value!r}") from error
-        query = None if query is None else index(query, n, "selection[0]")
-        key = None if key is None else index(key, m, "selection[1]")
+        query = None if query is None else as_index(query, n, "selection[0]")
+        key = None if key is None else as_index(key, m, "selection[1]")
         return None if query is None and key is None else (query, key)
 
 
@@ -162,8 +162,8 @@ class LiveMap(LiveView):
     """`AttentionMap` as a widget.
 
     Traits: ``layer``, ``head``, ``colour``, ``temperature`` (each row becomes p^(1/t), made to sum
-    to what it did: the same as dividing the scores by t), ``selection``: ``(query, key)``, either of
-    which may be None, or None. ``weights``, ``tokens`` and ``mask`` can be set; `update` sets
+    to what it did: the same as dividing the scores by t), ``selection``: ``(query, key)``, either
+    of which may be None, or None. ``weights``, ``tokens`` and ``mask`` can be set; `update` sets
     several at once.
     """
 
@@ -187,7 +187,7 @@ class LiveMap(LiveView):
     @traitlets.validate("layer", "head")
     def _check_place(self, proposal):
         name = proposal["trait"].name
-        return index(proposal["value"], self._view.weights.shape[name == "head"], name)
+        return as_index(proposal["value"], self._view.weights.shape[name == "head"], name)
 
     @traitlets.validate("colour")
     def _check_colour(self, proposal):
@@ -195,7 +195,7 @@ class LiveMap(LiveView):
 
     @traitlets.validate("temperature")
     def _check_temperature(self, proposal):
-        return positive(proposal["value"], "temperature")
+        return as_positive(proposal["value"], "temperature")
 
 
 class LiveSteps(LiveView):
@@ -226,7 +226,7 @@ class LiveSteps(LiveView):
 
     @traitlets.validate("temperature", "scale")
     def _check_number(self, proposal):
-        return positive(proposal["value"], proposal["trait"].name)
+        return as_positive(proposal["value"], proposal["trait"].name)
 
     @traitlets.validate("mask")
     def _check_mask(self, proposal):
@@ -235,7 +235,7 @@ class LiveSteps(LiveView):
 
     @traitlets.validate("size")
     def _check_size(self, proposal):
-        return positive_int(proposal["value"], "size")
+        return as_count(proposal["value"], "size")
 
 
 class LiveSplit(LiveView):
@@ -253,4 +253,4 @@ class LiveSplit(LiveView):
     @traitlets.validate("selection")
     def _check_selection(self, proposal):
         value = proposal["value"]
-        return None if value is None else index(value, self._view.n, "selection")
+        return None if value is None else as_index(value, self._view.n, "selection")

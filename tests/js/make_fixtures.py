@@ -13,7 +13,7 @@ import torch
 from torch.nn import functional
 
 from attn_edu.attention import block_mask, causal_mask, sliding_window_mask
-from attn_edu.views import HeadSplit, picture
+from attn_edu.views import HeadSplit, colours
 from attn_edu.views.payload import pack
 
 PATH = Path(__file__).parent / "fixtures.json"
@@ -119,8 +119,8 @@ def fixtures() -> dict:
             }
             for n, h, d in splits
         ],
-        "ramp": {kind: picture.ramp(kind) for kind in ("weight", "score")},
-        "colours": picture.TOKEN_COLOURS,
+        "ramp": {kind: colours.ramp(kind) for kind in ("weight", "score")},
+        "colours": colours.TOKEN_COLOURS,
     }
 
 
