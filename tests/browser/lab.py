@@ -189,8 +189,12 @@ class Lab:
     def photograph(self, page: Page, path: Path, width: int = 1280) -> None:
         """A screenshot of the whole notebook, as high as it needs to be (at most 16,000 px)."""
         page.set_viewport_size({"width": width, "height": 1000})
-        height = page.evaluate("document.querySelector('.jp-WindowedPanel-outer').scrollHeight")
-        page.set_viewport_size({"width": width, "height": min(16_000, height + 140)})
+        height = page.evaluate("""() => {
+            const cells = [...document.querySelectorAll('.jp-Notebook .jp-Cell')]
+            return cells.at(-1).getBoundingClientRect().bottom - cells[0].getBoundingClientRect().top
+        }""")
+        page.set_viewport_size({"width": width, "height": min(16_000, int(height) + 200)})
+        page.evaluate("document.querySelector('.jp-WindowedPanel-outer').scrollTop = 0")
         page.wait_for_timeout(500)
         page.screenshot(path=path)
 

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from attn_edu.cli.environment import ROOT
-from attn_edu.cli.notebooks import CHANGING, WIDGET_VIEW, faults, from_text, to_json
+from attn_edu.cli.notebooks import CHANGING, WIDGET_VIEW, faults, from_text, to_json, visible
 from attn_edu.course import NOTEBOOKS, chapters
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -93,7 +93,7 @@ def test_no_widget_state(notebook):
 
 
 def test_shows_no_path_of_a_machine(notebook):
-    shown = [str(output) for cell in code(notebook) for output in cell.outputs]
+    shown = [visible(output) for cell in code(notebook) for output in cell.outputs]
     assert [m.group() for text in [prose(notebook), *shown] for m in MACHINE.finditer(text)] == []
 
 
