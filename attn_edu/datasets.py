@@ -83,6 +83,22 @@ def load_tensors(name: str, script: str) -> tuple[dict[str, Tensor], dict[str, s
         raise ValueError(f"data/{name} is damaged ({error}). {again}") from None
 
 
+def recorded(name: str) -> dict:
+    """The results of a longer run, ``data/<name>.json``, made by ``data/scripts/<name>.py``.
+
+    Raises:
+        FileNotFoundError, ValueError: the file is missing or damaged; says how to make it again.
+    """
+    path = DATA / f"{name}.json"
+    again = f"Run `git checkout -- data/{name}.json`, or make it again: data/scripts/{name}.py."
+    if not path.exists():
+        raise FileNotFoundError(f"data/{name}.json is missing. {again}")
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"data/{name}.json is damaged ({error}). {again}") from None
+
+
 # Synthetic tasks. Tokens are integers with one axis of fields, and every integer has a word.
 
 THINGS = ("apple", "bread", "coin", "drum", "egg", "feather", "glove", "hat")

@@ -1,6 +1,7 @@
 """One training loop for every chapter."""
 
 import math
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -146,6 +147,7 @@ def _bar(steps: int, progress: bool):
     """The steps, with a bar on the screen that leaves nothing behind."""
     if not progress:
         return range(steps)
-    from tqdm.auto import tqdm
+    from tqdm import tqdm
 
-    return tqdm(range(steps), leave=False)
+    # A line of text on the standard output: it needs no widget, and its last state is empty.
+    return tqdm(range(steps), leave=False, file=sys.stdout)

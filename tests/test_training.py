@@ -1,0 +1,115 @@
+"""The training loop: reproducible, stops when told, leaves no bar behind."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from attn_edu.training import History, accuracy, train
+
+
+def line(generator):
+    x = torch.randn(8, 3, generator=generator)
+    return x, x @ torch.tensor([[1.0], [2.0], [-3.0]])
+
+
+def fitted(seed=0, steps=40, **options):
+    torch.manual_seed(7)
+    model = nn.Sequential(nn.Linear(3, 1), nn.Dropout(0.1))
+    options = {"loss": nn.functional.mse_loss, "lr": 0.1, "progress": False, **options}
+    return model, train(model, options.pop("batches", line), steps=steps, seed=seed, **options)
+
+
+def test_the_loss_falls_and_the_same_seed_gives_the_same_losses():
+    _, first = fitted()
+    _, again = fitted()
+    _, other = fitted(seed=1)
+    assert first.losses == again.losses != other.losses
+    assert sum(first.losses[-5:]) < 0.5 * sum(first.losses[:5])
+    assert first.steps == 40
+    assert not first.stopped_early
+
+
+def test_an_iterable_is_gone_through_again():
+    seen = []
+
+    class Watched(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(1))
+
+        def forward(self, x):
+            seen.append(x.item())
+            return self.w * x
+
+    batches = [(torch.tensor([i]), torch.tensor([0.0])) for i in (1.0, 2.0, 3.0)]
+    train(Watched(), batches, loss=nn.functional.mse_loss, steps=7, progress=False)
+    assert seen == [1, 2, 3, 1, 2, 3, 1]
+
+
+def test_gradients_are_clipped():
+    """One step of Adam hides the gradient's size; the gradient that is left shows it."""
+    model, _ = fitted(steps=1, clip=0.01, lr=1e-9)
+    norm = math.sqrt(sum(p.grad.square().sum().item() for p in model.parameters()))
+    assert norm == pytest.approx(0.01, rel=1e-3)
+
+
+def test_patience_ends_a_run_that_no_longer_improves():
+    def flat(generator):
+        return torch.zeros(2, 3), torch.ones(2, 1)
+
+    frozen = nn.Linear(3, 1)
+    loss = nn.functional.mse_loss
+    history = train(
+        frozen, flat, loss=lambda a, b: loss(a, b) * 0 + 1, steps=99, patience=6, progress=False
+    )
+    assert history.stopped_early
+    assert history.steps == 7
+
+
+def test_scores_are_kept_at_their_steps():
+    _, history = fitted(steps=7, evaluate=lambda: 5.0, every=3)
+    assert history.scores == [(0, 5.0), (3, 5.0), (6, 5.0)]
+
+
+def test_smoothing_is_a_mean_over_a_window():
+    losses = [float(v) for v in (4, 2, 6, 0, 1)]
+    means = History(losses=losses).smoothed(window=3)
+    assert means == pytest.approx([4, 3, 4, 8 / 3, 7 / 3])
+
+
+def test_the_bar_removes_itself(capsys):
+    fitted(steps=3, progress=True)
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.rstrip("\r").split("\r")[-1].strip() == ""
+
+
+def test_a_loss_that_is_not_finite_stops_the_run():
+    def broken(generator):
+        return torch.full((2, 3), math.inf), torch.ones(2, 1)
+
+    with pytest.raises(FloatingPointError, match=r"step 0.*lr"):
+        fitted(batches=broken)
+
+
+@pytest.mark.parametrize("name", ["steps", "lr", "clip", "patience", "every"])
+def test_numbers_must_be_above_zero(name):
+    with pytest.raises(ValueError, match=f"{name}: got 0"):
+        fitted(**{name: 0})
+
+
+def test_no_batches_is_an_error():
+    with pytest.raises(ValueError, match="batches: got nothing"):
+        fitted(batches=[])
+
+
+def test_accuracy_counts_in_evaluation_mode_and_puts_the_mode_back():
+    model = nn.Sequential(nn.Identity(), nn.Dropout(0.99))
+    logits = torch.eye(3)[[0, 1, 2, 2, 1]]
+    assert accuracy(model, logits, torch.tensor([0, 1, 2, 0, 0]), batch=2) == 3 / 5
+    assert model.training
+    model.eval()
+    accuracy(model, logits, torch.tensor([0, 1, 2, 0, 0]))
+    assert not model.training
