@@ -190,8 +190,9 @@ class Lab:
         """A screenshot of the whole notebook, as high as it needs to be (at most 16,000 px)."""
         page.set_viewport_size({"width": width, "height": 1000})
         height = page.evaluate("""() => {
-            const cells = [...document.querySelectorAll('.jp-Notebook .jp-Cell')]
-            return cells.at(-1).getBoundingClientRect().bottom - cells[0].getBoundingClientRect().top
+            const boxes = [...document.querySelectorAll('.jp-Notebook .jp-Cell')]
+                .map(cell => cell.getBoundingClientRect())
+            return boxes.at(-1).bottom - boxes[0].top
         }""")
         page.set_viewport_size({"width": width, "height": min(16_000, int(height) + 200)})
         page.evaluate("document.querySelector('.jp-WindowedPanel-outer').scrollTop = 0")
