@@ -48,11 +48,11 @@ def _pack_rounded(array: np.ndarray) -> dict:
 
 
 def _levels(fineness: int) -> np.ndarray:
-    """Levels from 0 to 1: squares of k / fineness while steps stay below 2/255, then even ones."""
+    """Levels from 0 to 1: squares of k / fineness while steps stay below 1/128, then even ones."""
     levels = [0.0]
     while levels[-1] < 1:
         root = math.sqrt(levels[-1]) + 1 / fineness
-        levels.append(min(root * root, levels[-1] + 2 / 255))
+        levels.append(min(root * root, levels[-1] + 1 / 128))
     return np.minimum(levels, 1.0)
 
 

@@ -225,7 +225,9 @@ def test_pictures_can_be_saved(browser, tmp_path):
         assert saved.read_bytes().startswith(start) and saved.stat().st_size > 1000
     import xml.etree.ElementTree as ElementTree
 
-    names = [text.text for text in ElementTree.parse(saved).iter("{http://www.w3.org/2000/svg}text")]
+    names = [
+        text.text for text in ElementTree.parse(saved).iter("{http://www.w3.org/2000/svg}text")
+    ]
     assert {"a&b", "<c>", "猫", "🙂"} <= set(names)
 
 
