@@ -44,7 +44,7 @@ def test_the_bundle_parses_and_defines_its_start(entry, start):
             "const t = `a  ${x ? `b  ${y}` : 'c }'}  d`;",
             "const t=`a  ${x ? `b  ${y}` : 'c }'}  d`;",
         ),
-        ("const css = `a {\n  b: c;\n}`;", "const css=`a{ b: c;}`;"),
+        ("const css = `a {\n  b: c;\n}`;", "const css=`a{ b: c}`;"),
         ("s.replace(/[\"' /]+/g, x);", "s.replace(/[\"' /]+/g,x);"),
         ("a / b / c", "a/b/c"),
         ("typeof x in y", "typeof x in y"),

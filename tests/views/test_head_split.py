@@ -55,5 +55,5 @@ def test_what_is_wrong_is_named(arguments, error, message):
 
 
 def test_an_unknown_method_is_named():
-    with pytest.raises(ValueError, match="method must be one of .* got 'reshape'"):
+    with pytest.raises(ValueError, match=r"method must be one of .* got 'reshape'"):
         HeadSplit(2, 2, 2, method="reshape")
