@@ -88,7 +88,7 @@ def test_the_picture_has_its_text_escaped_and_its_numbers():
 
 
 def test_the_drawing_puts_points_where_the_numbers_are():
-    """Halving at each step is a straight line on a logarithmic axis; a linear axis keeps the ratios."""
+    """Halving at each step is straight on a logarithmic axis; a linear axis keeps the ratios."""
     chart = curves({"halving": (range(9), [2.0**-i for i in range(9)])}, **WORDS, log_y=True)
     points = polylines(chart)[0]
     steps = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(points)]

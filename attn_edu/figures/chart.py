@@ -35,7 +35,8 @@ class Chart(go.Figure):
 
     def numbers(self, columns: int = 9) -> str:
         """An HTML table of the visible lines at up to ``columns`` places along x."""
-        lines = [t for t in self.data if t.visible in (None, True) and t.fill != "toself"]
+        lines = [t for t in self.data if t.visible in (None, True) and "lines" in t.mode]
+        lines = [line for line in lines if line.fill != "toself"]
         places = sorted({x for line in lines for x in line.x})
         if len(places) > columns:
             step = (len(places) - 1) / (columns - 1)

@@ -20,6 +20,7 @@ def curves(
     log_y: bool = False,
     levels: Mapping[str, float] | None = None,
     y_range: tuple[float, float] | None = None,
+    dots: Mapping[str, Sequence] | None = None,
 ) -> Chart:
     """One line a name, with a band where a spread is given.
 
@@ -32,12 +33,17 @@ def curves(
         log_x, log_y: logarithmic axes; what is not above 0 on one is left out.
         levels: name -> height of a grey line from side to side, such as chance.
         y_range: the ends of the y axis, in its own units.
+        dots: name of a line -> ``(xs, ys)`` of single runs, drawn as pale marks of that line. Where
+            runs fall into two camps, a band would say less.
 
     Raises:
         ValueError: no line, unequal lengths, a value that is not finite, or an empty summary.
     """
     chart = _frame(x, y, title, summary, log_x, log_y, y_range)
+    chart.add_traces(_dots(lines, dots or {}, log_x, log_y))
     chart.add_traces(_traces(lines, log_x, log_y) + _levels(lines, levels or {}))
+    if log_x:
+        _mark_the_points(chart, lines)
     return chart
 
 
@@ -151,6 +157,35 @@ def _traces(lines: Mapping[str, Sequence], log_x: bool, log_y: bool) -> list[dic
             }
         )
     return bands + strokes
+
+
+def _dots(lines, dots: Mapping[str, Sequence], log_x: bool, log_y: bool) -> list[dict]:
+    traces = []
+    for i, name in enumerate(lines):
+        if name in dots:
+            xs, ys = _points(name, dots[name], log_x, log_y)
+            mark = {"symbol": MARKERS[i % len(MARKERS)], "size": 7, "opacity": 0.4}
+            traces.append(
+                {
+                    "type": "scatter",
+                    "name": name,
+                    "legendgroup": name,
+                    "x": xs,
+                    "y": ys,
+                    "mode": "markers",
+                    "marker": {**mark, "color": COLOURS[i % len(COLOURS)]},
+                    "showlegend": False,
+                    "hovertemplate": "%{x}: %{y:.3g}, one run",
+                }
+            )
+    return traces
+
+
+def _mark_the_points(chart: Chart, lines: Mapping[str, Sequence]) -> None:
+    """On a logarithmic x axis, write the places themselves where they are few."""
+    places = sorted({float(v) for arrays in lines.values() for v in arrays[0] if v > 0})
+    if len(places) <= 10:
+        chart.update_xaxes(tickvals=places, ticktext=[f"{v:g}" for v in places])
 
 
 def _levels(lines, levels: Mapping[str, float]) -> list[dict]:

@@ -67,6 +67,7 @@ class _Axis:
 
     def __init__(self, axis, traces, which):
         self.log = axis.type == "log"
+        self.written = dict(zip(axis.tickvals or (), axis.ticktext or ()))
         values = [v for t in traces for v in t[which] if not self.log or v > 0]
         ends = axis.range or [
             self._scale(min(values, default=1)),
@@ -79,7 +80,7 @@ class _Axis:
             pad = 0.04 * (self.end - self.start)
             self.start, self.end = self.start - pad, self.end + pad
         self.low = 10**self.start if self.log else self.start
-        self.ticks = self._ticks()
+        self.ticks = list(axis.tickvals or self._ticks())
 
     def _scale(self, value):
         return math.log10(value) if self.log else value
@@ -101,6 +102,8 @@ class _Axis:
         return [i * step for i in range(first, last + 1)]
 
     def label(self, tick):
+        if self.written:
+            return self.written[tick]
         if self.log and not (self.ticks[0] >= 1e-2 and self.ticks[-1] <= 1e4):
             return "10" + str(round(math.log10(tick))).translate(_RAISED)
         return f"{tick:g}"
@@ -116,14 +119,17 @@ def _trace(trace, points, key=False):
     dash = DASH.get(trace.line.dash)
     dashes = f' stroke-dasharray="{dash}"' if dash else ""
     colour = trace.line.color or GREY
-    line = (
-        f'<polyline points="{path}" fill="none" stroke="{colour}" '
-        f'stroke-width="{trace.line.width or 2}"{dashes}/>'
-    )
-    marked = points[1:2] if key else points
-    if "markers" in (trace.mode or ""):
-        line += "".join(_marker(trace.marker.symbol, x, y, colour) for x, y in marked)
-    return line
+    width = trace.line.width or 2
+    parts = []
+    if "lines" in trace.mode:
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" ')
+        parts.append(f'stroke-width="{width}"{dashes}/>')
+    if "markers" in trace.mode:
+        colour, pale = trace.marker.color, trace.marker.opacity or 1
+        marked = points[1:2] if key else points
+        marks = [_marker(trace.marker.symbol, x, y, colour) for x, y in marked]
+        parts.append(f'<g opacity="{pale}">{"".join(marks)}</g>')
+    return "".join(parts)
 
 
 def _marker(symbol, x, y, colour, r=4.5):

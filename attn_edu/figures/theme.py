@@ -21,6 +21,7 @@ _AXIS = {
     "zeroline": False,
     "ticks": "outside",
     "tickcolor": GREY,
+    "tickfont": {"size": 12},
     "automargin": True,
     "title": {"standoff": 10},
 }
