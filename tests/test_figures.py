@@ -105,8 +105,25 @@ def test_the_drawing_puts_points_where_the_numbers_are():
 def test_ticks_of_many_decades_are_powers_and_few_decades_have_steps_between():
     deep = curves({"l": ([1, 2], [1e-12, 1.0])}, **WORDS, log_y=True)
     assert "10⁻¹²" in texts(deep)
-    shallow = curves({"l": ([4, 64], [1, 2])}, **WORDS, log_x=True)
+    shallow = curves({"l": ([1, 2], [4, 64])}, **WORDS, log_y=True)
     assert {"5", "10", "20", "50"} <= set(texts(shallow))
+
+
+def test_few_places_on_a_logarithmic_x_axis_are_written_themselves():
+    chart = curves({"l": ([4, 16, 64], [1, 2, 3])}, **WORDS, log_x=True)
+    assert list(chart.layout.xaxis.tickvals) == [4, 16, 64]
+    assert {"4", "16", "64"} <= set(texts(chart))
+    assert "10" not in texts(chart)
+
+
+def test_single_runs_are_pale_marks_without_a_name_or_a_line():
+    chart = curves(lines(), **WORDS, dots={"level": ([2, 2, 3], [0.5, 0.7, 0.9])})
+    (dots,) = [t for t in chart.data if t.mode == "markers"]
+    assert dots.marker.color == COLOURS[1]  # the colour of its line
+    assert dots.showlegend is False
+    assert len(polylines(chart)) == 2 + 2  # two lines, twice: themselves and the legend
+    without = curves(lines(), **WORDS).to_svg()
+    assert chart.to_svg().count("<polygon") == without.count("<polygon") + 3
 
 
 def test_long_lines_are_thinned_with_their_ends_kept():
