@@ -26,8 +26,11 @@ def _after(scores, mask, softmax):
 
 
 def _zeros(weights, mask):
-    empty = ~mask.any(dim=-1, keepdim=True).expand(weights.shape)
-    return weights.masked_fill(empty, 0)
+    return weights.masked_fill(~mask, 0)
+
+
+def _as_it_is(weights, mask):
+    return weights
 
 
 def weights(
@@ -111,12 +114,12 @@ BELIEFS = (
         "mask of 0 and 1 added to the scores",
         "Adding 1 to a visible score hides nothing: the others keep almost their full weight. "
         "What is hidden needs −∞.",
-        {"hide": _added},
+        {"hide": _added, "blind": _as_it_is},
     ),
     Misconception(
         "scores multiplied by the mask",
         "A score of 0 is a score like any other, and e⁰ = 1. What is hidden needs −∞.",
-        {"hide": _multiplied},
+        {"hide": _multiplied, "blind": _as_it_is},
     ),
     Misconception(
         "masked after the softmax",
@@ -127,18 +130,18 @@ BELIEFS = (
     Misconception(
         "mask ignored",
         "Every key is seen, also those where the mask is `False`.",
-        {"hide": lambda scores, mask, softmax: softmax(scores), "blind": lambda w, mask: w},
+        {"hide": lambda scores, mask, softmax: softmax(scores), "blind": _as_it_is},
     ),
     Misconception(
         "NaN for a query that may see nothing",
         "A row of nothing but −∞ has no softmax: it is 0 / 0. Fill what is hidden with 0 after "
         "the softmax as well.",
-        {"blind": lambda weights, mask: weights},
+        {"blind": _as_it_is},
     ),
     Misconception(
         "a query that may see nothing sees everything",
         "A row that is all equally hidden (by a big negative number, say) becomes uniform, and so "
         "it looks at padding. It must be 0.",
-        {"hide": _big_negative, "blind": lambda weights, mask: weights},
+        {"hide": _big_negative, "blind": _as_it_is},
     ),
 )

@@ -1,13 +1,12 @@
 """Run an answer on every case, against the reference and against every misconception."""
 
-import contextlib
 import dis
 import functools
 import inspect
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from attn_edu.exercises.calling import AnswerError, NotAttemptedError, StoppedError, call
@@ -16,6 +15,11 @@ from attn_edu.exercises.comparing import form, same, to_tensor
 from attn_edu.exercises.exercise import Case, Exercise, Misconception
 from attn_edu.exercises.progress import record
 from attn_edu.exercises.result import Example, Result
+
+
+@functools.cache
+def _cases(exercise_id: str) -> list[Case]:
+    return exercise(exercise_id).cases()
 
 
 @dataclass
@@ -64,14 +68,15 @@ def _check(one: Exercise, answer: Callable) -> Result:
     if message:
         return Result(one.id, "form", message)
     try:
-        runs = _run(one, answer)
+        with torch.random.fork_rng(devices=[]):  # afterwards the random state is as before
+            runs = _run(one, answer)
     except NotAttemptedError:
         return not_attempted
     wrong = sorted((run for run in runs if not run.right), key=lambda run: run.size)
     if not wrong:
         count = "the one case" if len(runs) == 1 else f"all {len(runs)} cases"
         return Result(one.id, "passed", f"Passed: equal to the reference in {count}.")
-    beliefs = _recognise(one, [run for run in runs if run.problem is None])
+    beliefs = _recognise(one, runs)
     if beliefs:
         shown = next(run for run in wrong if run.problem is None)
         return _named(one, beliefs, shown, [run for run in wrong if run.problem])
@@ -138,7 +143,7 @@ def _copies(arguments: tuple) -> tuple:
 
 def _run(one: Exercise, answer: Callable) -> list[_Run]:
     runs = []
-    for case in one.cases():
+    for case in _cases(one.id):
         expected = one.reference(*_copies(case.arguments))
         if isinstance(expected, Tensor) and expected.ndim == 0:
             expected = float(expected)
@@ -183,23 +188,27 @@ def _changed(one: Exercise, before: tuple, after: tuple) -> str | None:
 
 
 @functools.cache
-def _outputs(exercise_id: str, group: int) -> dict[str, object]:
-    """What the group of misconceptions of that number gives on each case where it runs."""
-    one = exercise(exercise_id)
-    beliefs = next(itertools.islice(one.beliefs(), group, None))
-    outputs = {}
-    for case in one.cases():
-        with contextlib.suppress(Exception):
-            outputs[case.note] = one.wrong(*beliefs)(*_copies(case.arguments))
-    return outputs
+def _beliefs(exercise_id: str) -> list[tuple[Misconception, ...]]:
+    return list(exercise(exercise_id).beliefs())
 
 
-def _recognise(one: Exercise, ran: list[_Run]) -> tuple[Misconception, ...] | None:
-    """The fewest misconceptions that explain every value of the answer, and some mistake."""
-    if all(run.right for run in ran):
+@functools.cache
+def _output(exercise_id: str, number: int, case: int) -> object:
+    """What the misconceptions of that number give on that case; ``None`` if they do not run."""
+    wrong = exercise(exercise_id).wrong(*_beliefs(exercise_id)[number])
+    try:
+        return wrong(*_copies(_cases(exercise_id)[case].arguments))
+    except Exception:
         return None
-    for number, beliefs in enumerate(one.beliefs()):
-        outputs = _outputs(one.id, number)
-        if all(r.case.note in outputs and same(r.got, outputs[r.case.note]) for r in ran):
+
+
+def _recognise(one: Exercise, runs: list[_Run]) -> tuple[Misconception, ...] | None:
+    """The fewest misconceptions that explain every value of the answer, and some mistake."""
+    ran = [(i, run) for i, run in enumerate(runs) if run.problem is None]
+    if all(run.right for _, run in ran):
+        return None
+    for number, beliefs in enumerate(_beliefs(one.id)):
+        outputs = ((run.got, _output(one.id, number, i)) for i, run in ran)
+        if all(wrong is not None and same(got, wrong) for got, wrong in outputs):
             return beliefs
     return None

@@ -1,0 +1,288 @@
+"""Answers in the wrong form, and answers that would break a careless checker."""
+
+import random
+import signal
+import sys
+import threading
+import time
+
+import pytest
+import torch
+
+from attn_edu.exercises import calling, check
+
+
+@pytest.fixture
+def short(monkeypatch):
+    monkeypatch.setattr(calling, "SECONDS", 0.3)
+
+
+def right(query, key):
+    return query @ key.mT
+
+
+def raises(error):
+    def answer(query, key):
+        raise error
+
+    return answer
+
+
+class RudeError(Exception):
+    def __str__(self):
+        raise RuntimeError("no message for you")
+
+
+class Stubborn(torch.Tensor):
+    """A tensor that says that it equals everything."""
+
+    def __eq__(self, other):
+        return True
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        return torch.ones((), dtype=torch.bool)
+
+
+FORMS = [
+    (lambda query, key: print("x"), "returned None"),
+    (lambda query, key: [[1.0]], "a list"),
+    (lambda query, key: (query @ key.mT).numpy(), "ndarray"),
+    (lambda query, key: 3.0, "a float"),
+    (lambda query, key: (query @ key.mT,), "a tuple"),
+    (lambda query, key: right, "a function"),
+    (lambda query, key: (query @ key.mT).sum(), "shape is ()"),
+    (lambda query, key: (query @ key.mT)[..., :1], "shape is"),
+    (lambda query, key: (query @ key.mT)[None], "shape is (1, 2, 3)"),
+    (lambda query, key: (query @ key.mT).long(), "dtype is torch.int64"),
+    (lambda query, key: query @ key.mT > 0, "dtype is torch.bool"),
+    (lambda query, key: (query @ key.mT).to(torch.complex128), "dtype is torch.complex128"),
+    (lambda query, key: query @ key.mT * float("nan"), "NaN, in 6 of 6 places"),
+    (lambda query, key: (query @ key.mT).to_sparse(), "sparse"),
+    (lambda query, key: (query @ key.mT).to("meta"), "meta"),
+    (lambda query, key: torch.empty(0), "shape is (0,)"),
+    (lambda query, key: query @ key, "raised RuntimeError: mat1 and mat2"),
+    (lambda query, key: 1 / 0, "raised ZeroDivisionError: division by zero"),
+    (lambda query, key: unknown, "raised NameError: name 'unknown' is not defined"),  # noqa: F821
+    (lambda query, key: query.mul_(2) @ key.mT, "changed its input `query`"),
+    (lambda query, key: query @ key.fill_(1).mT, "changed its input `key`"),
+    (lambda query, key: query @ key.t_(), "changed its input `key`"),
+    (lambda query, key: query @ key.mT + torch.rand(()), "Two calls with the same input"),
+    (lambda query: query, "cannot be called as f(query, key)"),
+    (lambda query, key, mask: query, "cannot be called as f(query, key)"),
+    (raises(SystemExit), "tried to end Python"),
+    (raises(SystemExit(3)), "tried to end Python"),
+    (raises(KeyboardInterrupt), "interrupted"),
+    (raises(GeneratorExit), "raised GeneratorExit"),
+    (raises(BaseException("odd")), "raised BaseException: odd"),
+    (raises(NotImplementedError("no kernel for Half")), "no kernel for Half"),
+    (raises(RudeError()), "raised RudeError"),
+    (raises(RecursionError("too deep")), "raised RecursionError"),
+    (raises(calling.AnswerError("forged")), "raised AnswerError: forged"),
+    (lambda query, key: sys.exit("bye"), "tried to end Python"),
+    (42, "needs the function itself"),
+    (torch.ones(2, 3), "needs the function itself"),
+]
+
+
+@pytest.mark.parametrize(("answer", "said"), FORMS)
+def test_form_is_named(answer, said):
+    result = check("02.scores", answer)
+    assert not result.passed
+    assert result.status == "form"
+    assert said in result.message
+    assert said in str(result)
+    assert "<div" in result._repr_html_()
+
+
+EMPTY = {
+    "ellipsis": lambda query, key: ...,
+    "none itself": None,
+    "ellipsis itself": ...,
+    "not implemented": raises(NotImplementedError),
+    "not implemented, called": raises(NotImplementedError()),
+}
+
+
+@pytest.mark.parametrize("answer", EMPTY.values(), ids=EMPTY)
+def test_not_attempted(answer):
+    assert str(check("02.scores", answer)) == "02.scores · not attempted yet"
+
+
+def test_not_attempted_with_docstring_pass_or_a_gap():
+    def with_docstring(query, key):
+        """Scores."""
+
+    def with_pass(query, key):
+        pass
+
+    def with_gap(query, key):
+        scores = ...
+        return scores
+
+    for answer in (with_docstring, with_pass, with_gap):
+        assert check("02.scores", answer).status == "not attempted"
+
+
+def test_forgotten_return_is_not_an_untouched_starter():
+    def answer(query, key):
+        scores = query @ key.mT  # noqa: F841
+
+    assert "returned None" in check("02.scores", answer).message
+
+
+def test_a_subclass_that_equals_everything_does_not_pass():
+    assert not check("02.scores", lambda q, k: (q @ k.mT * 2).as_subclass(Stubborn)).passed
+
+
+def test_broadcasting_does_not_pass():
+    """A reference of equal rows would equal one row by broadcasting."""
+    assert not check("02.padding_mask", lambda lengths, n: torch.arange(n) < lengths.max()).passed
+    assert not check("02.scores", lambda q, k: (q @ k.mT)[..., :1, :]).passed
+
+
+def test_a_view_of_the_input_is_allowed():
+    assert check("03.split_heads", lambda x, h: x.unflatten(-1, (h, -1)).transpose(1, 2)).passed
+
+
+def test_a_value_that_changes_after_it_was_returned_is_not_followed():
+    kept = []
+
+    def answer(query, key):
+        for old in kept:
+            old.zero_()
+        kept.append(query @ key.mT)
+        return kept[-1]
+
+    assert check("02.scores", answer).passed
+
+
+def spins(query, key):
+    while True:
+        pass
+
+
+def sleeps(query, key):
+    time.sleep(60)
+
+
+def swallows(query, key):
+    while True:
+        try:
+            time.sleep(0.001)
+        except BaseException:
+            continue
+
+
+def cleans_up(query, key):
+    try:
+        while True:
+            pass
+    finally:
+        query.sum()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timer")
+@pytest.mark.parametrize("answer", [spins, sleeps, swallows, cleans_up])
+def test_an_answer_that_hangs_is_stopped(short, answer):
+    before = signal.getsignal(signal.SIGALRM)
+    result = check("02.scores", answer)
+    assert result.status == "form"
+    assert "stopped after 0.3 seconds" in result.message
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_hanging_on_one_case_only_is_said_too(short):
+    def answer(query, key):
+        while query.ndim == 4:
+            pass
+        return query @ key.mT
+
+    assert "stopped" in check("02.scores", answer).message
+
+
+def in_thread(function):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    thread.start()
+    thread.join(20)
+    return found[0]
+
+
+def test_in_another_thread_there_is_no_alarm_and_it_works_all_the_same(short):
+    assert in_thread(lambda: check("02.scores", right)).passed
+    assert "stopped" in in_thread(lambda: check("02.scores", spins)).message
+    raised = in_thread(lambda: check("02.scores", lambda q, k: 1 / 0))
+    assert "ZeroDivisionError" in raised.message
+    assert "end Python" in in_thread(lambda: check("02.scores", raises(SystemExit))).message
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timer")
+def test_an_alarm_of_somebody_else_still_rings(short):
+    rang = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rang.append(1))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        assert check("02.scores", right).passed
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+        deadline = time.monotonic() + 20
+        while not rang and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert rang
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_prints_are_kept_for_the_case_that_is_shown(capsys):
+    def answer(query, key):
+        print("shape", tuple(query.shape))
+        print("<b>", file=sys.stderr)
+        return key @ query.mT
+
+    result = check("02.scores", answer)
+    assert capsys.readouterr() == ("", "")
+    assert result.misconception == "keys ask and queries answer"
+    assert "shape (2, 2)" in str(result)
+    assert "shape (2, 5, 4)" not in str(result)
+    assert "&lt;b&gt;" in result._repr_html_()
+
+
+def test_closing_the_output_breaks_nothing(capsys):
+    def answer(query, key):
+        sys.stdout.close()
+        return query @ key.mT
+
+    assert check("02.scores", answer).passed
+    print("still here")
+    assert "still here" in capsys.readouterr().out
+
+
+def test_global_state_is_as_before():
+    torch.manual_seed(3)
+    wanted = torch.rand(2)
+
+    def answer(query, key):
+        torch.manual_seed(0)
+        torch.set_default_dtype(torch.float16)
+        torch.set_grad_enabled(False)
+        random.random()
+        return query @ key.mT
+
+    torch.manual_seed(3)
+    assert check("02.scores", answer).passed
+    assert torch.get_default_dtype() == torch.float32
+    assert torch.is_grad_enabled()
+    assert torch.equal(torch.rand(2), wanted)
+
+
+def test_an_answer_that_fails_only_without_a_mask_is_told_both():
+    def answer(query, key, mask):
+        scores = query @ key.mT  # not scaled
+        return scores.masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num()
+
+    result = check("02.attention_weights", answer)
+    assert result.misconception == "not scaled"
+    assert "Besides: It raised TypeError" in result.message
+    assert "no mask" in result.message

@@ -1,0 +1,253 @@
+"""Wrong answers of known kinds are caught and named: alone, in pairs, and written by hand."""
+
+import math
+
+import pytest
+import torch
+
+from attn_edu.exercises import check, exercise, exercises
+from attn_edu.exercises.comparing import same
+
+SINGLE = [(one, belief) for one in exercises() for belief in one.misconceptions]
+PAIRS = [(one, group) for one in exercises() for group in one.beliefs(at_once=2) if len(group) == 2]
+
+
+@pytest.mark.parametrize(
+    ("one", "belief"), SINGLE, ids=[f"{one.id}-{belief.name}" for one, belief in SINGLE]
+)
+def test_caught_and_named(one, belief):
+    result = check(one.id, one.wrong(belief))
+    assert not result.passed
+    assert result.status == "misconception"
+    assert result.misconception == belief.name
+    assert belief.why in result.message
+
+
+def _agree(one, first, second):
+    for case in one.cases():
+        try:
+            a, b = first(*case.arguments), second(*case.arguments)
+        except Exception:
+            continue
+        a, b = (x if isinstance(x, torch.Tensor) else torch.tensor(float(x)) for x in (a, b))
+        if not same(a, b):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("one", exercises(), ids=lambda one: one.id)
+def test_two_at_once_never_pass_and_are_explained(one):
+    for _, group in (pair for pair in PAIRS if pair[0] is one):
+        wrong = one.wrong(*group)
+        if _agree(one, wrong, one.reference):
+            continue  # the one undoes the other: "divided by d" in both places, say
+        result = check(one.id, wrong)
+        assert not result.passed, [belief.name for belief in group]
+        if result.misconception is None:
+            assert result.status == "form"  # it runs on no case at all
+            continue
+        named = result.misconception.split(" + ")
+        found = [belief for belief in one.misconceptions if belief.name in named]
+        assert len(found) == len(named)
+        assert _agree(one, one.wrong(*found), wrong)
+
+
+# Written by hand, as learners write them: no code is shared with the exercises.
+
+
+def scores_of(query, key):
+    return torch.einsum("...qd,...kd->...qk", query, key)
+
+
+def softmax_dim_1(query, key, mask):
+    s = scores_of(query, key) / query.shape[-1] ** 0.5
+    if mask is not None:
+        s[~mask.expand_as(s)] = -torch.inf
+    return torch.nan_to_num(torch.softmax(s, 1))
+
+
+def d2l_style(query, key, mask):
+    s = scores_of(query, key) / math.sqrt(query.size(-1))
+    if mask is not None:
+        s = torch.where(mask, s, torch.tensor(-1e6, dtype=s.dtype))
+    return s.softmax(-1)
+
+
+def torch_mha_polarity(query, key, mask):
+    s = scores_of(query, key) / math.sqrt(query.size(-1))
+    if mask is not None:
+        s = s.masked_fill(mask, float("-inf"))
+    w = s.softmax(-1)
+    return torch.where(w.isnan(), torch.zeros_like(w), w)
+
+
+def plain_minus_inf(query, key, mask):
+    s = scores_of(query, key) / math.sqrt(query.size(-1))
+    return (s if mask is None else s.masked_fill(mask == 0, -torch.inf)).softmax(-1)
+
+
+def no_scale_and_nan(query, key, mask):
+    s = scores_of(query, key)
+    return (s if mask is None else s.masked_fill(mask == 0, -torch.inf)).softmax(-1)
+
+
+def float_mask(query, key, value, mask):
+    s = scores_of(query, key) / math.sqrt(query.size(-1))
+    return (s if mask is None else s + mask.double()).softmax(-1) @ value
+
+
+def weights_times_mask(query, key, value, mask):
+    w = (scores_of(query, key) / math.sqrt(query.size(-1))).softmax(-1)
+    return (w if mask is None else w * mask) @ value
+
+
+def mean_over_visible(query, key, value, mask):
+    return value.mean(-2, keepdim=True).expand(*query.shape[:-1], value.shape[-1])
+
+
+def padding_by_loops(lengths, n):
+    mask = torch.zeros(len(lengths), n, dtype=torch.bool)
+    for b, length in enumerate(lengths):
+        mask[b, : length + 1] = True
+    return mask
+
+
+def heads_by_view(x, n_heads):
+    B, T, D = x.shape
+    return x.contiguous().view(B, n_heads, T, D // n_heads)
+
+
+def heads_by_chunk_of_words(x, n_heads):
+    return torch.stack(x.split(x.shape[-1] // n_heads, dim=-1), dim=2)
+
+
+def merged_by_view(x):
+    return x.contiguous().view(x.shape[0], x.shape[2], -1)
+
+
+def article_listing(x, wq, wk, wv, wo, h):
+    B, T, D = x.shape
+    q, k, v = ((x @ w).view(B, h, T, D // h) for w in (wq, wk, wv))
+    w = (q @ k.transpose(-2, -1) / math.sqrt(D // h)).softmax(-1)
+    return (w @ v).transpose(1, 2).contiguous().view(B, T, D) @ wo
+
+
+def never_transposed(x, wq, wk, wv, wo, h):
+    B, T, D = x.shape
+    q, k, v = ((x @ w).view(B, T, h, D // h) for w in (wq, wk, wv))
+    w = (q @ k.transpose(-2, -1) / math.sqrt(D // h)).softmax(-1)
+    return (w @ v).reshape(B, T, D) @ wo
+
+
+def root_of_d_model(x, wq, wk, wv, wo, h):
+    B, T, D = x.shape
+    q, k, v = ((x @ w).view(B, T, h, -1).transpose(1, 2) for w in (wq, wk, wv))
+    w = (q @ k.transpose(-2, -1) / math.sqrt(D)).softmax(-1)
+    return (w @ v).transpose(1, 2).reshape(B, T, D) @ wo
+
+
+def no_scale_and_bad_merge(x, wq, wk, wv, wo, h):
+    B, T, D = x.shape
+    q, k, v = ((x @ w).view(B, T, h, -1).transpose(1, 2) for w in (wq, wk, wv))
+    return ((q @ k.transpose(-2, -1)).softmax(-1) @ v).reshape(B, T, D) @ wo
+
+
+BY_HAND = [
+    (
+        "01.path_length",
+        lambda n, kind, w: {"rnn": n, "cnn": -(-(n - 1) // (w - 1))}.get(kind, 1),
+        "words counted instead of the gaps between them",
+    ),
+    (
+        "01.path_length",
+        lambda n, kind, w: {"rnn": n - 1, "cnn": -(-n // w)}.get(kind, 1),
+        "n / window layers",
+    ),
+    (
+        "01.gradient_decay",
+        lambda norms: math.exp(math.log(norms[-1] / norms[0]) / len(norms)),
+        "words counted instead of the gaps between them",
+    ),
+    (
+        "01.gradient_decay",
+        lambda norms: float(norms[0] / norms[-1]) ** (1 / (len(norms) - 1)),
+        "upside down",
+    ),
+    ("02.scores", lambda q, k: scores_of(q, k) / math.sqrt(q.shape[-1]), "already divided by √d"),
+    ("02.scores", lambda q, k: scores_of(k, q), "keys ask and queries answer"),
+    ("02.attention_weights", softmax_dim_1, "softmax over axis 1"),
+    ("02.attention_weights", d2l_style, "a query that may see nothing sees everything"),
+    ("02.attention_weights", torch_mha_polarity, "mask upside down"),
+    ("02.attention_weights", plain_minus_inf, "NaN for a query that may see nothing"),
+    ("02.attention_weights", no_scale_and_nan, "not scaled + NaN for a query that may see nothing"),
+    ("02.scaled_dot_product_attention", float_mask, "mask of 0 and 1 added to the scores"),
+    ("02.scaled_dot_product_attention", weights_times_mask, "masked after the softmax"),
+    ("02.scaled_dot_product_attention", mean_over_visible, None),
+    ("02.padding_mask", padding_by_loops, "one word too many"),
+    ("02.padding_mask", lambda lengths, n: torch.arange(n) >= lengths[:, None], "mask upside down"),
+    ("03.split_heads", heads_by_view, "view instead of transpose"),
+    ("03.split_heads", heads_by_chunk_of_words, "not transposed"),
+    ("03.merge_heads", merged_by_view, "merged without transposing back"),
+    ("03.multi_head_attention", article_listing, "view instead of transpose"),
+    ("03.multi_head_attention", never_transposed, "attention across heads instead of words"),
+    ("03.multi_head_attention", root_of_d_model, "scaled by √d_model"),
+    (
+        "03.multi_head_attention",
+        no_scale_and_bad_merge,
+        "merged without transposing back + not scaled",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "answer", "misconception"), BY_HAND)
+def test_as_written_by_hand(name, answer, misconception):
+    result = check(name, answer)
+    assert not result.passed
+    assert result.misconception == misconception
+
+
+def wrong_constants(one):
+    """Answers that know the shape and nothing else."""
+    for fill in (0.0, 1.0, 0.5, math.nan, math.inf, None):
+
+        def answer(*arguments, fill=fill):
+            wanted = one.reference(*arguments)
+            if not isinstance(wanted, torch.Tensor):
+                return 7.5 if fill is None else fill
+            if wanted.dtype == torch.bool:
+                return torch.full_like(wanted, bool(fill))
+            if fill is None:
+                return torch.rand(wanted.shape, generator=torch.Generator().manual_seed(0))
+            return torch.full_like(wanted, fill)
+
+        yield answer
+
+
+@pytest.mark.parametrize("one", exercises(), ids=lambda one: one.id)
+def test_right_shape_alone_is_worth_nothing(one):
+    for answer in wrong_constants(one):
+        assert not check(one.id, answer).passed
+    for i in range(len(one.arguments)):
+        assert not check(one.id, lambda *arguments, i=i: arguments[i]).passed  # an input itself
+
+
+@pytest.mark.parametrize("one", exercises(), ids=lambda one: one.id)
+def test_nearly_right_is_not_right(one):
+    def off(*arguments):
+        value = one.reference(*arguments)
+        boolean = isinstance(value, torch.Tensor) and value.dtype == torch.bool
+        return value.logical_xor(torch.ones((), dtype=torch.bool)) if boolean else value * 1.01
+
+    assert not check(one.id, off).passed
+
+
+def test_right_in_all_cases_but_one_is_not_right():
+    one = exercise("02.padding_mask")
+
+    def hard_wired(lengths, n):
+        return one.reference(lengths, n) if n != 6 else torch.ones(4, 6, dtype=torch.bool)
+
+    result = check(one.id, hard_wired)
+    assert result.status == "wrong"
+    assert "lengths 1 and 3 of 4" in result.message
+    assert result.example.note == "one sequence of padding alone"
