@@ -11,6 +11,8 @@ import pytest
 from attn_edu.cli.environment import ROOT
 from attn_edu.cli.notebooks import CHANGING, WIDGET_VIEW, faults, from_text, to_json, visible
 from attn_edu.course import NOTEBOOKS, chapters
+from attn_edu.views import AttentionMap, AttentionSteps, HeadSplit
+from attn_edu.views.bundle import bundle
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -18,6 +20,7 @@ from accessibility import findings
 
 HEADINGS = ["What you will be able to do", "Before you start"]
 ENDINGS = ["Check yourself", "What we measured", "Where to go next"]
+KINDS = (AttentionMap, AttentionSteps, HeadSplit)
 LIMIT = 1_500_000  # bytes
 TRACES = re.compile(r"Traceback \(most recent|^\w*(Error|Exception|Warning): ", re.MULTILINE)
 
@@ -85,6 +88,17 @@ def test_is_small(chapter):
 
 def test_outputs_are_fit_to_commit(notebook):
     assert faults(notebook) == []
+
+
+def test_views_carry_the_present_javascript(chapter, notebook):
+    present = {bundle(kind._entry, kind._start) for kind in KINDS}
+    shown = [
+        "".join(o.get("data", {}).get("text/html", "")) for c in code(notebook) for o in c.outputs
+    ]
+    stale = [
+        html[:80] for html in shown if "attn-edu" in html and not any(js in html for js in present)
+    ]
+    assert stale == [], f"make notebooks ARGS={chapter.number}"
 
 
 def test_no_widget_state(notebook):
