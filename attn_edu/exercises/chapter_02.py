@@ -148,6 +148,7 @@ def _weights_cases():
         Case((*small, None), "2 queries, 3 keys, no mask"),
         Case((*small, hidden), "2 queries, 3 keys, one hidden from each query"),
         Case((*small, blind), "2 queries, 3 keys, the second query sees nothing"),
+        Case((*(x[None] for x in small), None), "2 queries, 3 keys, a batch of 1"),
         Case((query, key, None), "a batch of 2, no mask"),
         Case((query, key, padding), "a batch of 2, padded"),
         Case((query, key, own), "a batch of 2, one query that sees nothing"),
@@ -158,10 +159,11 @@ def _weights_cases():
 
 def _attention_cases():
     cases = []
+    by_hand = _tensor([1, 10], [2, 20], [4, 40])
     for i, case in enumerate(_weights_cases()):
         query, key, mask = case.arguments
-        small = _tensor([1, 10], [2, 20], [4, 40])
-        value = small if i < 3 else _random(*key.shape[:-1], 6, seed=20 + i)
+        shape = key.shape[:-1]  # (…, n_key)
+        value = by_hand.expand(*shape, 2) if shape[-1] == 3 else _random(*shape, 6, seed=20 + i)
         cases.append(Case((query, key, value, mask), case.note))
     square = [_random(2, 5, 4, seed=30 + i) for i in range(3)]
     return [*cases, Case((*square, None), "as many values as queries, all of one width")]

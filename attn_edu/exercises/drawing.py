@@ -13,10 +13,12 @@ _WRONG = "background:#D55E0040;font-weight:bold"
 
 
 def number(value: object) -> str:
-    """At most four figures; no sign on a zero."""
+    """Three figures, four from 1000 on; no sign on a zero."""
     if isinstance(value, bool):
         return str(value)
-    return f"{value + 0.0:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value + 0.0:.{3 if abs(value) < 1000 else 4}g}"
 
 
 def as_tensor(value: object) -> Tensor:
@@ -32,9 +34,9 @@ def matrices(yours: Tensor, expected: Tensor) -> tuple[str, list[tuple[str, Tens
     """Two-dimensional slices to be shown side by side, and which slice it is.
 
     When the shapes agree it is the slice with the largest difference, and the difference itself
-    comes third; else it is the first slice of each.
+    comes third. When they do not, or there is nothing in it, it is the first slice of each.
     """
-    if yours.shape != expected.shape:
+    if yours.shape != expected.shape or not yours.numel():
         first = [(name, _first(x)) for name, x in (("yours", yours), ("expected", expected))]
         return "", first
     gap = yours.double() - expected.double()
@@ -44,7 +46,7 @@ def matrices(yours: Tensor, expected: Tensor) -> tuple[str, list[tuple[str, Tens
         flat = int(size.flatten(-2).amax(dim=-1).flatten().argmax())
         where = tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), size.shape[:-2]))
     trio = ("yours", yours), ("expected", expected), ("difference", gap)
-    place = f"at [{', '.join(map(str, where))}]" if where else ""
+    place = f"slice [{', '.join(map(str, where))}, :, :]" if where else ""
     return place, [(name, _matrix(x[where])) for name, x in trio]
 
 
@@ -59,8 +61,13 @@ def _first(x: Tensor) -> Tensor:
 
 
 def _rows(matrix: Tensor) -> list[list[str]]:
+    """The cells as text; dots where rows or columns are left out."""
     rows = [[number(v) for v in row] for row in matrix[:_MOST, :_MOST].tolist()]
-    return [[*row, "…"] if matrix.shape[1] > _MOST else row for row in rows]
+    if matrix.shape[1] > _MOST:
+        rows = [[*row, "…"] for row in rows]
+    if len(matrix) > _MOST:
+        rows.append(["…"] * len(rows[0]))
+    return rows
 
 
 def _input(name: str, value: object) -> str:
@@ -105,12 +112,12 @@ def _table(name: str, matrix: Tensor, wrong: Tensor | None) -> str:
     for i, row in enumerate(_rows(matrix)):
         cells = ""
         for j, text in enumerate(row):
-            bad = wrong is not None and j < matrix.shape[1] and bool(wrong[i, j])
+            bad = wrong is not None and i < _MOST and j < _MOST and bool(wrong[i, j])
             style = f"{_CELL};{_WRONG}" if bad and name != "expected" else _CELL
             cells += f'<td style="{style}">{escape(text)}</td>'
         body += f'<tr style="background:transparent">{cells}</tr>'
     return (
-        '<table style="display:inline-table;margin:4px 24px 4px 0;border-collapse:collapse;'
+        '<table style="display:inline-table;margin:4px 16px 4px 0;border-collapse:collapse;'
         'color:inherit;vertical-align:top"><caption style="text-align:left;padding:0;'
         f'color:inherit">{name}</caption><tbody>{body}</tbody></table>'
     )

@@ -1,0 +1,166 @@
+"""What a result says, as text and as HTML."""
+
+from html.parser import HTMLParser
+
+import pytest
+import torch
+
+from attn_edu.exercises import check, drawing, exercises
+from attn_edu.exercises.result import Example, Result
+
+VOID = {"br", "img", "hr"}
+
+
+class Balanced(HTMLParser):
+    """Fails on a tag that is not closed; keeps the text."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.text = [], ""
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        assert tag not in ("script", "style", "b")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def example(yours, expected, note="a case", **inputs):
+    return Example(note, inputs, torch.as_tensor(yours), expected)
+
+
+def drawn(one):
+    return Balanced(Result("00.x", "wrong", "Wrong.", example=one)._repr_html_()).text
+
+
+def test_text_of_a_known_mistake_word_for_word():
+    assert str(check("02.scores", lambda query, key: key @ query.mT)) == (
+        "02.scores · a known mistake: keys ask and queries answer\n"
+        "There is one row for each query and one column for each key: query first.\n"
+        "The smallest case that shows it (2 queries, 3 keys):\n"
+        "  query = [[1, 0], [2, 1]]\n"
+        "  key = [[1, 3], [0, 2], [4, 1]]\n"
+        "  yours:\n"
+        "    1  5\n"
+        "    0  2\n"
+        "    4  9\n"
+        "  expected:\n"
+        "    1  0  4\n"
+        "    5  2  9"
+    )
+
+
+def test_passed_and_not_attempted_word_for_word():
+    passed = check("02.scores", lambda query, key: query @ key.mT)
+    assert (str(passed), repr(passed)) == ("02.scores · passed", "02.scores · passed")
+    assert passed.passed
+    assert passed.misconception is None
+    assert passed.message == "Passed: equal to the reference in all 4 cases."
+    untouched = check("02.scores", lambda query, key: ...)
+    assert str(untouched) == "02.scores · not attempted yet"
+    assert untouched._repr_html_().count("attempted") == 1
+
+
+@pytest.mark.parametrize("one", exercises(), ids=lambda one: one.id)
+def test_every_misconception_is_drawn(one):
+    for belief in one.misconceptions:
+        result = check(one.id, one.wrong(belief))
+        text = Balanced(result._repr_html_()).text
+        assert belief.name in text
+        assert belief.why in text
+        assert result.example.note in text
+        assert "yours" in text
+        assert "expected" in text
+        size = sum(x.numel() for x in result.example.inputs.values() if hasattr(x, "numel"))
+        assert size <= 100  # small enough to look at
+        assert max(map(len, str(result).splitlines()[2:])) <= 140
+
+
+def test_the_slice_with_the_largest_difference_is_shown():
+    expected = torch.zeros(2, 3, 2, 2)
+    yours = expected.clone()
+    yours[1, 2, 0, 1] = 5
+    yours[0, 0, 0, 0] = 1
+    place, parts = drawing.matrices(yours, expected)
+    assert place == "slice [1, 2, :, :]"
+    assert [name for name, _ in parts] == ["yours", "expected", "difference"]
+    assert parts[2][1].tolist() == [[0, 5], [0, 0]]
+    yours[0, 1, 1, 1] = torch.nan  # worse than any number
+    assert drawing.matrices(yours, expected)[0] == "slice [0, 1, :, :]"
+
+
+def test_numbers_are_short():
+    text = drawn(example([[1 / 3, -0.0, 1e-9, 12345.678, torch.nan]], torch.zeros(1, 5)))
+    for part in ("0.333", "1e-09", "1.235e+04", "nan"):
+        assert part in text
+    assert "-0" not in text.replace("e-09", "").replace("-0.", "")
+    assert drawing.number(True) == "True"
+    assert drawing.number(3) == "3"
+
+
+def test_only_wrong_cells_are_marked_and_by_more_than_colour():
+    html = drawing.result_as_html(
+        Result("00.x", "wrong", "Wrong.", example=example([[1.0, 2.0]], torch.tensor([[1.0, 3.0]])))
+    )
+    assert html.count("font-weight:bold") == 2  # yours and the difference, one cell each
+
+
+@pytest.mark.parametrize(
+    ("yours", "expected"),
+    [
+        (torch.zeros(0), torch.zeros(2, 3)),
+        (torch.zeros(2, 0, 3), torch.zeros(2, 0, 3)),
+        (torch.zeros(()), 3),
+        (torch.zeros(7), torch.zeros(7)),
+        (torch.zeros(3, 20), torch.ones(3, 20)),
+        (torch.zeros(20, 3), torch.ones(20, 3)),
+        (torch.zeros(2, 2).bool(), torch.ones(2, 2).bool()),
+        (torch.full((2, 2), -torch.inf), torch.full((2, 2), -torch.inf)),
+        (torch.zeros(1, 2, 2, 2, 2), torch.zeros(4, 4)),
+        (torch.zeros(2, 2).long(), torch.zeros(2, 2).bfloat16()),
+    ],
+)
+def test_any_shape_can_be_drawn(yours, expected):
+    one = example(yours, expected)
+    assert "expected" in drawn(one)
+    assert str(Result("00.x", "wrong", "Wrong.", example=one)).count("expected") == 1
+
+
+def test_a_large_matrix_is_cut():
+    text = drawn(example(torch.zeros(9, 30), torch.ones(9, 30)))
+    assert text.count("…") == 3 * (8 + 9)  # in each: a column of dots, and a row of them
+
+
+def test_text_is_escaped():
+    def answer(query, key):
+        print("<script>alert(1)</script>")
+        raise ValueError("<img src=x onerror=alert(1)> & more")
+
+    result = check("02.scores", answer)
+    html = result._repr_html_()
+    assert "<img" not in html
+    assert "<script" not in html
+    assert "<img src=x onerror=alert(1)> & more" in Balanced(html).text
+    assert "<img src=x onerror=alert(1)> & more" in str(result)
+
+
+def test_a_very_long_message_is_cut():
+    def answer(query, key):
+        raise ValueError("x" * 10_000)
+
+    assert len(str(check("02.scores", answer))) < 1000
+
+
+def test_the_same_answer_gives_the_same_text():
+    def answer(query, key):
+        return query @ key.mT * 2
+
+    assert str(check("02.scores", answer)) == str(check("02.scores", answer))
+    assert check("02.scores", answer)._repr_html_() == check("02.scores", answer)._repr_html_()
