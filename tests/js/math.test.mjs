@@ -22,7 +22,6 @@ for (const one of told.attention) {
     const data = { query: Float32Array.from(one.q), key: Float32Array.from(one.k), value: Float32Array.from(one.v), n, d, dv };
     const got = stages(data, { ...one, mask });
     for (const name of ["scores", "scaled", "weights", "output"]) close(got[name], one[name], 1e-12, name);
-    got.masked.forEach((x, c) => assert.equal(x === -Infinity, Boolean(mask && !mask[c]), `masked[${c}]`));
   });
 }
 

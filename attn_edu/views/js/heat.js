@@ -8,6 +8,8 @@ export const show = (x, digits = 2) => {
   return x.toFixed(digits).replace("-", "−");
 };
 
+const clamp255 = (x) => (x > 255 ? 255 : x < 0 ? 0 : Math.round(x));
+
 export class Heat {
   /** `rows`, `cols`: words ([] for none); `numbers`: write numbers in cells that are wide enough. */
   constructor({ n, m, rows, cols, colChips = true, numbers = false }) {
@@ -56,23 +58,33 @@ export class Heat {
     return this;
   }
 
-  /** Colour every cell: `codeOf(value, row)` gives 0..255, or null for NaN. Cells in `hidden` stay paper. */
-  paint(values, colours, codeOf, ink, hidden) {
+  /**
+   * Colour every cell: code = zero + gain · value, or · √value; `gain` may differ from row to row.
+   * NaN has a colour of its own; cells in `hidden` stay paper.
+   */
+  paint(values, { colours, zero = 0, gain, root = false }, ink, hidden) {
     const { n, m, pixels } = this;
-    Object.assign(this, { values, colours, codeOf, hidden });
-    pixels.width = m;
-    pixels.height = n;
-    const context = pixels.getContext("2d"), image = context.createImageData(m, n);
+    Object.assign(this, { values, hidden, colours, scale: { zero, gain, root } });
+    if (pixels.width !== m || pixels.height !== n) Object.assign(pixels, { width: m, height: n });
+    const context = pixels.getContext("2d"), image = (this.image ??= context.createImageData(m, n));
     const cells = new Uint32Array(image.data.buffer);
     const pack = ([r, g, b]) => 0xff000000 | (b << 16) | (g << 8) | r;
-    const packed = colours.map(pack), [paper, bad] = [ink.paper, ink.bad].map((hex) => pack(bytesOf(hex)));
+    const packed = Uint32Array.from(colours, pack);
+    const [paper, bad] = [ink.paper, ink.bad].map((hex) => pack(bytesOf(hex)));
     for (let i = 0, c = 0; i < n; i++) {
+      const by = typeof gain === "number" ? gain : gain[i];
       for (let j = 0; j < m; j++, c++) {
-        const code = hidden && hidden[c] ? -1 : codeOf(values[c], i);
-        cells[c] = code === -1 ? paper : code === null ? bad : packed[code];
+        const x = values[c];
+        cells[c] = hidden && hidden[c] ? paper : x !== x ? bad : packed[clamp255(zero + by * (root ? Math.sqrt(x) : x))];
       }
     }
     context.putImageData(image, 0, 0);
+  }
+
+  /** The colour of one cell, as bytes; null for NaN. */
+  colourAt(i, value) {
+    const { zero, gain, root } = this.scale, by = gain[i] ?? gain;
+    return value !== value ? null : this.colours[clamp255(zero + by * (root ? Math.sqrt(value) : value))];
   }
 
   /** `at` = {i, j} under the pointer; `row`, `col` = chosen words; `title` = [name, detail]. */
@@ -114,10 +126,10 @@ export class Heat {
     const { n, m, cw, ch, left, top, hidden } = this;
     for (let c = 0; c < n * m; c++) {
       if (hidden && hidden[c]) continue;
-      const i = Math.floor(c / m), value = this.values[c], code = this.codeOf(value, i);
+      const i = Math.floor(c / m), value = this.values[c], rgb = this.colourAt(i, value);
       const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
       pen.text(show(value, digits), left + ((c % m) + 0.5) * cw, top + (i + 0.5) * ch + 0.5,
-        { size: 10.5, align: "center", fill: code === null ? "#fff" : inkOn(this.colours[code]) });
+        { size: 10.5, align: "center", fill: rgb ? inkOn(rgb) : "#fff" });
     }
   }
 

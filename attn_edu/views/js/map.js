@@ -32,13 +32,16 @@ export async function mountMap(host, first, hooks = {}) {
     for (const v of values) { if (v < low) low = v; if (v > high) high = v; }
     if (low < 0) {
       const far = Math.max(-low, high);
-      return { colours: ramp("score", self.dark), code: (v) => (Number.isNaN(v) ? null : Math.round(128 + (127 * v) / far)), low: show(-far), high: show(far) };
+      return { colours: ramp("score", self.dark), zero: 128, gain: 127 / far, low: show(-far), high: show(far) };
     }
-    const { colour } = state, most = Math.max(1, high), top = show(most, most === 1 ? 0 : 2);
-    const tops = colour === "row" && Array.from({ length: data.n }, (_, i) => largest(values, i * data.m, data.m, 1).map((j) => values[i * data.m + j])[0] ?? 1);
-    const share = tops ? (v, i) => v / tops[i] : colour === "sqrt" ? (v) => Math.sqrt(v / most) : (v) => v / most;
-    return { colours: ramp("weight", self.dark), code: (v, i) => (Number.isNaN(v) ? null : Math.round(255 * share(v, i))), low: "0",
-      high: tops ? "largest of its row" : colour === "sqrt" ? `${top} (square root)` : top };
+    const colours = ramp("weight", self.dark), most = Math.max(1, high), top = show(most, most === 1 ? 0 : 2);
+    if (state.colour === "row") {
+      const tops = new Float64Array(data.n);
+      values.forEach((v, c) => { const i = Math.floor(c / data.m); if (v > tops[i]) tops[i] = v; });
+      return { colours, gain: tops.map((t) => 255 / (t || 1)), low: "0", high: "largest of its row" };
+    }
+    const root = state.colour === "sqrt";
+    return { colours, root, gain: 255 / (root ? Math.sqrt(most) : most), low: "0", high: root ? `${top} (square root)` : top };
   };
 
   // ---- controls --------------------------------------------------------------------------------
@@ -115,7 +118,7 @@ export async function mountMap(host, first, hooks = {}) {
 
   // ---- drawing ---------------------------------------------------------------------------------
   const drawHeat = (pen, bare) => heat.draw(pen, self.ink, { at: bare ? null : state.at, row: state.row, col: state.row === null ? state.col : null });
-  const legend = (pen, x, y) => drawLegend(pen, self.ink, heat.scale.colours, x, y, 150, heat.scale.low, heat.scale.high);
+  const legend = (pen, x, y) => drawLegend(pen, self.ink, heat.shades.colours, x, y, 150, heat.shades.low, heat.shades.high);
   const drawLines = (pen) => lines.draw(pen, self.ink, flat, state);
   function paint() {
     if (state.grid) return;
@@ -147,7 +150,7 @@ export async function mountMap(host, first, hooks = {}) {
       for (let k = 0; k < data.layers * data.heads; k++) {
         const place = [Math.floor(k / data.heads), k % data.heads], w = weightsOf(...place), s = scale(w);
         const one = new Heat({ n: data.n, m: data.m, rows: [], cols: [] });
-        one.paint(w, s.colours, s.code, self.ink, hiddenOf(...place));
+        one.paint(w, s, self.ink, hiddenOf(...place));
         kept.bitmaps.push(one.pixels);
       }
     }
@@ -167,8 +170,7 @@ export async function mountMap(host, first, hooks = {}) {
     const wide = self.width >= 620, s = scale(flat), { query, key } = data.tokens;
     const cell = Math.min(heat.cellFor(wide ? self.width * 0.56 : self.width, 40), Math.max(4, 2000 / data.n));
     heat.layout(cell, Math.min(cell, 900 / data.n));
-    heat.scale = s;
-    heat.paint(flat, s.colours, s.code, self.ink, hiddenOf(state.layer, state.head));
+    heat.paint(flat, heat.shades = s, self.ink, hiddenOf(state.layer, state.head));
     lines.layout(wide ? self.width - heat.width - 24 : self.width, heat.height);
     drawLines(new CanvasPen(lineBoard, lines.width, lines.height, self.ink.paper));
     heatBoard.setAttribute("aria-label", `Attention map, ${headName()}: ${query.length} words by ${key.length}. Arrow keys read the weights.`);

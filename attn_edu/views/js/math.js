@@ -54,14 +54,13 @@ export function namedMask(name, n, size, given) {
   return Uint8Array.from({ length: n * n }, (_, c) => rules[name](Math.floor(c / n), c % n));
 }
 
-/** Every stage of one head: scores, scaled, masked (-Infinity where hidden), weights, output. */
+/** Every stage of one head: scores, scaled, weights, output. `scores` may be handed in again. */
 export function stages({ query, key, value, n, d, dv }, { scale, temperature, mask }, scores) {
-  const raw = scores ?? dotProducts(query, key, n, n, d);
-  const factor = scale / temperature;
-  const scaled = raw.map((s) => s * factor);
-  const masked = mask ? scaled.map((s, c) => (mask[c] ? s : -Infinity)) : scaled;
+  const raw = scores ?? dotProducts(query, key, n, n, d), factor = scale / temperature;
+  const scaled = new Float64Array(n * n);
+  for (let c = 0; c < n * n; c++) scaled[c] = raw[c] * factor;
   const weights = softmaxRows(scaled, n, n, mask);
-  return { scores: raw, scaled, masked, weights, output: weightedSum(weights, value, n, n, dv) };
+  return { scores: raw, scaled, weights, output: weightedSum(weights, value, n, n, dv) };
 }
 
 /** Rows as if their scores had been divided by a temperature: w^(1/t), made to sum to what they did. */

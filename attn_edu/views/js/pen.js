@@ -1,9 +1,10 @@
 // One set of strokes, two pens: a canvas on the screen and an SVG file for export.
 
 export const FONT = 'system-ui, "Segoe UI", "Noto Sans", "Noto Sans CJK TC", "DejaVu Sans", sans-serif';
+const make2d = (width, height) => Object.assign(document.createElement("canvas"), { width, height });
 let ruler;
 export function textWidth(text, size) {
-  ruler ??= document.createElement("canvas").getContext("2d");
+  ruler ??= make2d(1, 1).getContext("2d");
   ruler.font = `${size}px ${FONT}`;
   return ruler.measureText(text).width;
 }
@@ -61,15 +62,15 @@ export class CanvasPen {
     this.c.drawImage(bitmap, x, y, w, h);
   }
   hatch(boxes, stroke) {
-    const tile = document.createElement("canvas");
-    tile.width = tile.height = 6;
-    const t = tile.getContext("2d");
+    const tile = make2d(6, 6), t = tile.getContext("2d");
     t.strokeStyle = stroke;
     t.beginPath();
     for (const k of [-6, 0, 6]) { t.moveTo(k, 6); t.lineTo(k + 6, 0); }
     t.stroke();
     this.c.fillStyle = this.c.createPattern(tile, "repeat");
-    for (const [x, y, w, h] of boxes) this.c.fillRect(x, y, w, h);
+    this.c.beginPath();
+    for (const box of boxes) this.c.rect(...box);
+    this.c.fill();
   }
 }
 

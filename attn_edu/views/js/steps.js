@@ -11,7 +11,7 @@ const NAMES = ["scores", "scaled", "masked", "weights", "output"];
 const MASKS = [["none", "none"], ["causal", "causal"], ["window", "window"], ["block", "blocks"]];
 
 export async function mountSteps(host, first, hooks = {}) {
-  let data, q, k, v, given, raw, now, hidden, panels, reach, turn = 0;
+  let data, q, k, v, given, raw, now, panels, reach, mask, turn = 0;
   const state = { temperature: 1, scale: 1, mask: "none", size: 2, row: 0, col: null };
   const tell = (name, value, done = true) => hooks.changed?.(name, value, done);
   const self = shell(host, () => render());
@@ -42,38 +42,43 @@ export async function mountSteps(host, first, hooks = {}) {
     if (i === null) return "";
     if (j !== null) {
       const c = i * data.n + j, path = `“${words[i]}” → “${words[j]}”: score ${show(now.scores[c], 3)}, scaled ${show(now.scaled[c], 3)}`;
-      return hidden && hidden[c] ? `${path}, masked: weight 0` : `${path}, weight ${show(now.weights[c], 4)}`;
+      return mask.hidden && mask.hidden[c] ? `${path}, masked: weight 0` : `${path}, weight ${show(now.weights[c], 4)}`;
     }
     const most = largest(now.weights, i * data.n, data.n, 4);
     return most.length ? `“${words[i]}” = ${most.map((j) => `${show(now.weights[i * data.n + j])} · “${words[j]}”`).join(" + ")}${most.length < 4 || data.n === 4 ? "" : " + …"}`
       : `“${words[i]}” may look at no word: its output is 0`;
   };
+  const cellOf = (name, c) => (name === "masked" && mask.hidden && mask.hidden[c] ? -Infinity : now[name][c]);
   const table = numbers(() => {
     const i = state.row ?? 0, order = data.n <= 16 ? data.tokens.map((_, j) => j) : largest(now.weights, i * data.n, data.n, 16);
     return { caption: `The row of “${data.tokens[i]}”${data.n <= 16 ? "" : ", its 16 largest weights"}`, head: ["looks at", ...NAMES.slice(0, 4)],
-      rows: order.map((j) => [data.tokens[j], ...NAMES.slice(0, 4).map((name) => show(now[name][i * data.n + j], 4))]) };
+      rows: order.map((j) => [data.tokens[j], ...NAMES.slice(0, 4).map((name) => show(cellOf(name, i * data.n + j), 4))]) };
   });
 
   // ---- drawing ---------------------------------------------------------------------------------
-  const codes = (name) => {
-    const far = reach[name], dark = self.dark;
-    if (name === "weights") {
-      const f = data.n > 20 ? Math.sqrt : (x) => x;
-      return [ramp("weight", dark), (x) => (Number.isNaN(x) ? null : Math.round(255 * f(Math.min(1, x))))];
-    }
-    return [ramp("score", dark), (x) => (Number.isNaN(x) ? null : 128 + Math.round(127 * Math.max(-1, Math.min(1, x / far))))];
+  const shades = (name) => {
+    if (name !== "weights") return { colours: ramp("score", self.dark), zero: 128, gain: 127 / reach[name] };
+    return { colours: ramp("weight", self.dark), gain: 255, root: data.n > 20 };
   };
   const drawPanel = (pen, p, title) => p.heat.draw(pen, self.ink, {
     row: state.row, at: state.row !== null && state.col !== null && p.name !== "output" ? { i: state.row, j: state.col } : null, title });
   function update() {
-    const mask = namedMask(state.mask, data.n, state.size, given);
-    hidden = mask && mask.map((may) => 1 - may);
-    now = stages({ query: q, key: k, value: v, n: data.n, d: data.d, dv: data.dv }, { ...state, mask }, raw);
+    const kind = `${state.mask} ${state.size}`;
+    if (mask.kind !== kind) {
+      const may = namedMask(state.mask, data.n, state.size, given);
+      mask = { kind, may, hidden: may && may.map((x) => 1 - x) };
+    }
+    const { may, hidden } = mask;
+    now = stages({ query: q, key: k, value: v, n: data.n, d: data.d, dv: data.dv }, { ...state, mask: may }, raw);
+    now.masked = now.scaled;
     sizeLabel.hidden = state.mask !== "window" && state.mask !== "block";
     const titles = headings();
     panels.forEach((p, at) => {
-      const [colours, code] = codes(p.name);
-      p.heat.paint(now[p.name], colours, code, self.ink, p.name === "masked" || p.name === "weights" ? hidden : null);
+      const values = now[p.name];
+      if (p.heat.values !== values || p.dark !== self.dark) {
+        p.heat.paint(values, shades(p.name), self.ink, p.name === "masked" || p.name === "weights" ? hidden : null);
+        p.dark = self.dark;
+      }
       drawPanel(new CanvasPen(p.board, p.heat.width, p.heat.height, self.ink.paper), p, titles[at]);
     });
     self.say.textContent = sentence();
@@ -101,6 +106,7 @@ export async function mountSteps(host, first, hooks = {}) {
     data = next;
     Object.assign(state, { temperature: next.temperature, scale: next.scale, mask: next.mask, size: next.size,
       row: next.selection ? next.selection[0] : null, col: next.selection?.[1] ?? null });
+    mask = { kind: null };
     raw = dotProducts(q, k, data.n, data.n, data.d);
     const far = (xs) => xs.reduce((a, x) => Math.max(a, Math.abs(x)), 0) || 1;
     reach = { scores: far(raw), scaled: far(raw) / root(), masked: far(raw) / root(), output: far(v) };
