@@ -67,6 +67,7 @@ def execute(notebook: NotebookNode, folder: Path = NOTEBOOKS) -> None:
         kernel_name="python3",
         record_timing=False,
         coalesce_streams=True,
+        extra_arguments=["--IPKernelApp.log_level=40"],
         resources={"metadata": {"path": str(folder)}},
     )
     client.execute()

@@ -24,8 +24,9 @@ def pytest_collection_modifyitems(items):
 def browser():
     """Chromium. Where it is missing the test is skipped, except on CI: there it fails."""
     if chromium_path() is None:
-        stop = pytest.fail if os.environ.get("CI") else pytest.skip
-        stop(HOW_TO_INSTALL, pytrace=False)
+        if os.environ.get("CI"):
+            pytest.fail(HOW_TO_INSTALL, pytrace=False)
+        pytest.skip(HOW_TO_INSTALL)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

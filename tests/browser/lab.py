@@ -186,6 +186,23 @@ class Lab:
         )
         self.wait_idle(page)
 
+    def run_cell(self, page: Page, number: int) -> str:
+        """Run the cell of that number (0 is the first, texts count) and return what it shows."""
+        cell = page.locator(".jp-Notebook .jp-Cell").nth(number)
+        cell.locator(".cm-content").click()
+        before = cell.locator(".jp-InputPrompt").inner_text()
+        page.keyboard.press("Control+Enter")
+        page.wait_for_function(
+            r"""([number, before]) => {
+                const cell = document.querySelectorAll('.jp-Notebook .jp-Cell')[number]
+                const prompt = cell.querySelector('.jp-InputPrompt').textContent
+                return prompt !== before && /\[\d+\]/.test(prompt)
+            }""",
+            arg=[number, before],
+        )
+        self.wait_idle(page)
+        return cell.locator(".jp-OutputArea").inner_text()
+
     def photograph(self, page: Page, path: Path, width: int = 1280) -> None:
         """A screenshot of the whole notebook, as high as it needs to be (at most 16,000 px)."""
         page.set_viewport_size({"width": width, "height": 1000})

@@ -94,3 +94,14 @@ def test_bench_runs_each_module_that_has_a_main(tmp_path, monkeypatch, capsys):
     assert "=== bench/fast.py\nmeasured" in shown
     assert "=== bench/helper.py" not in shown
     assert bench.main(["missing"]) == 2
+
+
+@pytest.mark.parametrize(("ci", "outcome"), [("", "1 skipped"), ("true", "1 error")])
+def test_without_chromium_browser_tests_are_skipped_but_fail_on_ci(ci, outcome, tmp_path):
+    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]
+    command += ["tests/browser/test_chapters.py", "-k", "saved_page and 00"]
+    env = {**os.environ, "PATH": str(tmp_path), "CHROMIUM": "", "CI": ci}
+    ran = subprocess.run(command, cwd=environment.ROOT, env=env, capture_output=True, text=True)
+    assert outcome in ran.stdout
+    assert "apt install chromium" in ran.stdout
+    assert (ran.returncode != 0) == bool(ci)
