@@ -71,5 +71,5 @@ def test_lopsided_is_0_when_symmetric_and_1_when_nothing_is_shared(chapter):
 
 
 def test_a_word_looks_at_itself_where_its_own_score_is_the_largest_of_its_row(chapter):
-    scores = torch.tensor([[3.0, 1, 0], [2, 1, 0], [0, 1, 5]])
+    scores = torch.tensor([[3.0, 1, 0], [4, 1, 0], [0, 2, 5]])
     assert chapter["looks_at_itself"](scores).tolist() == [1, 0, 1]
