@@ -109,7 +109,7 @@ def solution(exercise_id: str) -> Note:
 def progress() -> Note:
     """A table over all exercises: passed or not, checks run, hints taken."""
     known = _read()
-    head = ("exercise", "", "minutes", "state", "checks", "hints")
+    head = ("exercise", "title", "minutes", "state", "checks", "hints")
     rows = []
     for one in exercises():
         entry = known.get(one.id, {})
@@ -120,8 +120,20 @@ def progress() -> Note:
     title = f"{done} of {len(rows)} exercises passed"
     widths = [max(map(len, column)) for column in zip(head, *rows)]
     lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths)).rstrip() for row in (head, *rows)]
-    cells = [[escape(x) for x in row] for row in rows]
-    body = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in cells)
-    heading = "".join(f'<th scope="col">{name}</th>' for name in head)
-    table = f"<table><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>"
-    return Note(title, "\n".join(lines), html=table)
+    return Note(title, "\n".join(lines), html=_table(head, rows))
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Words to the left, numbers to the right, nothing wrapped."""
+
+    def line(tag: str, cells: tuple[str, ...]) -> str:
+        sides = ("right" if text.isdigit() else "left" for text in rows[0])
+        style = "text-align:{};white-space:nowrap"
+        return "".join(
+            f'<{tag} style="{style.format(side)}">{escape(text)}</{tag.split()[0]}>'
+            for side, text in zip(sides, cells)
+        )
+
+    body = "".join(f"<tr>{line('td', row)}</tr>" for row in rows)
+    heading = line('th scope="col"', head)
+    return f"<table><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>"

@@ -5,6 +5,7 @@ import itertools
 import pytest
 import torch
 
+from attn_edu.costs import path_length
 from attn_edu.course import chapters
 from attn_edu.exercises import check, exercise, exercises, hint, solution
 from attn_edu.exercises.comparing import same, to_tensor
@@ -104,6 +105,12 @@ def test_each_chapter_of_the_course_names_its_exercises():
     listed = [name for chapter in chapters() for name in chapter.exercises]
     assert [name for name in listed if name in ours] == ours
     assert {name.split(".")[0] for name in ours} <= known
+
+
+def test_path_length_means_what_the_package_counts():
+    one = exercise("01.path_length")
+    for case in one.cases():
+        assert one.reference(*case.arguments) == path_length(*case.arguments)
 
 
 @pytest.mark.parametrize("verb", [exercise, hint, solution, lambda name: check(name, abs)])
