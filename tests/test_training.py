@@ -31,6 +31,27 @@ def test_the_loss_falls_and_the_same_seed_gives_the_same_losses():
     assert not first.stopped_early
 
 
+def test_it_is_the_plain_loop():
+    """Five steps written out: gradients from zero each time, clipped, then Adam."""
+    model, history = fitted(steps=5, clip=0.5)
+    torch.manual_seed(7)
+    plain = nn.Sequential(nn.Linear(3, 1), nn.Dropout(0.1))
+    torch.manual_seed(0)
+    generator = torch.Generator().manual_seed(0)
+    adam = torch.optim.Adam(plain.parameters(), lr=0.1)
+    for loss in history.losses:
+        x, y = line(generator)
+        value = (plain(x) - y).square().mean()
+        assert value.item() == pytest.approx(loss)
+        grads = torch.autograd.grad(value, list(plain.parameters()))
+        norm = torch.cat([g.flatten() for g in grads]).norm()
+        for p, g in zip(plain.parameters(), grads):
+            p.grad = g * min(1, 0.5 / norm.item())
+        adam.step()
+    for got, wanted in zip(model.parameters(), plain.parameters()):
+        torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-6)
+
+
 def test_an_iterable_is_gone_through_again():
     seen = []
 

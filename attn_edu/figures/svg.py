@@ -76,8 +76,8 @@ class _Axis:
         self.start, self.end = ends
         if self.start == self.end:
             self.start, self.end = self.start - 0.5, self.end + 0.5
-        if axis.range is None and which == "y":
-            pad = 0.04 * (self.end - self.start)
+        if axis.range is None:
+            pad = {"x": 0.02, "y": 0.04}[which] * (self.end - self.start)
             self.start, self.end = self.start - pad, self.end + pad
         self.low = 10**self.start if self.log else self.start
         self.ticks = list(axis.tickvals or self._ticks())
@@ -95,7 +95,7 @@ class _Axis:
                 ticks = [m * 10.0**e for e in range(first - 1, last + 1) for m in (1, 2, 5)]
                 return [t for t in ticks if -1e-9 <= self.share(t) <= 1 + 1e-9]
             return [10.0**e for e in range(first, last + 1, max(1, (last - first) // 6))]
-        rough = (self.end - self.start) / 5
+        rough = (self.end - self.start) / 6
         unit = 10 ** math.floor(math.log10(rough))
         step = next(m * unit for m in (1, 2, 5, 10) if m * unit >= rough)
         first, last = math.ceil(self.start / step - 1e-9), math.floor(self.end / step + 1e-9)
