@@ -80,13 +80,15 @@ def temper_cases() -> list[dict]:
 def codec_cases() -> list[dict]:
     """Packed arrays of every kind, and what must come out; `within` is the error allowed."""
     rng = np.random.default_rng(6)
-    large = rng.dirichlet(np.full(150, 0.05), size=150).astype(np.float32)
+    middling = rng.dirichlet(np.full(150, 0.05), size=150).astype(np.float32)
+    large = rng.dirichlet(np.full(300, 0.05), size=300).astype(np.float32)
     signed = (large - 0.3).astype(np.float32)
     signed[3, 4] = np.nan
     cases = [
         (np.float32([[0.25, 1e-7], [np.nan, -3.5]]), 0),
         (np.float64([[1 / 3, 2 / 3, 1e300]]), 0),
         (rng.random((3, 5)) > 0.5, 0),
+        (middling, 2e-5),
         (large, 1 / 255),
         (signed, 1 / 255),
     ]

@@ -12,10 +12,10 @@ const told = JSON.parse(readFileSync(new URL("fixtures.json", import.meta.url)))
 
 for (const { part, within, start } of told.codec) {
   test(`${part.kind} of ${part.shape} comes out as it went in, within ${within}`, async () => {
-    const { shape, values, exact } = await unpack(part);
+    const { shape, values, digits } = await unpack(part);
     assert.deepEqual(shape, part.shape);
     assert.equal(values.length, shape.reduce((a, b) => a * b, 1));
-    assert.equal(exact, part.kind[0] === "f");
+    assert.equal(digits, { u1: 2, u2: 3 }[part.kind] ?? 4);
     start.forEach((want, at) => {
       const got = values[at];
       if (want === null) assert.ok(Number.isNaN(got), `[${at}] is not NaN`);

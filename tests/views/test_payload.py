@@ -22,7 +22,8 @@ def unpack(part):
     if part["kind"] == "u1":
         levels = np.array([*part["levels"], *[np.nan] * (256 - len(part["levels"]))])
         return levels[np.frombuffer(raw, np.uint8)].reshape(part["shape"])
-    return np.frombuffer(raw, f"<{part['kind']}").reshape(part["shape"])
+    array = np.frombuffer(raw, f"<{part['kind']}").reshape(part["shape"])
+    return (array / 65535) ** 2 if part["kind"] == "u2" else array
 
 
 def maps(spread, causal=False, shape=(12, 12, 128, 128)):
@@ -56,9 +57,16 @@ def test_12_by_12_heads_of_128_words_fit_into_a_megabyte(spread, causal):
 
 
 def test_where_the_budget_allows_small_weights_are_finer_than_that():
-    weights = maps(2, shape=(1, 2, 128, 128)).numpy()
+    weights = maps(2, shape=(1, 6, 128, 128)).numpy()
     got, small = unpack(pack(weights)), weights < 0.02
     assert np.abs(got - weights)[small].max() < 0.001
+
+
+def test_middling_maps_are_right_to_four_decimals():
+    weights = maps(2, shape=(6, 12, 19, 19)).numpy()
+    part = pack(weights)
+    assert part["kind"] == "u2"
+    assert np.abs(unpack(part) - weights).max() <= 2e-5
 
 
 @pytest.mark.parametrize("fineness", [250, 64, 32, 1])
@@ -73,12 +81,12 @@ def test_levels_fit_a_byte_and_no_step_is_too_wide(fineness):
 
 @pytest.mark.parametrize("wild", [-0.5, 3.0])
 def test_weights_outside_0_to_1_keep_their_range_and_their_nan(wild):
-    weights = np.full((160, 160), 0.25, np.float32)
+    weights = np.full((300, 300), 0.25, np.float32)
     weights[3, 4], weights[5, 6] = wild, np.nan
     got = unpack(pack(weights))
     assert np.isnan(got[5, 6])
     step = (max(0.25, wild) - min(0.25, wild)) / 254
-    np.testing.assert_allclose(np.delete(got, 966), np.delete(weights, 966), atol=step)
+    np.testing.assert_allclose(np.delete(got, 1506), np.delete(weights, 1506), atol=step)
 
 
 @pytest.mark.parametrize(

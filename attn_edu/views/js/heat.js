@@ -1,5 +1,5 @@
 // A matrix of cells with words on two sides: layout, pixels, labels, and which cell is under the pointer.
-import { bytesOf, css, inkOn, tokenColour } from "./palette.js";
+import { bytesOf, css, tokenColour } from "./palette.js";
 import { fit, textWidth } from "./pen.js";
 
 export const show = (x, digits = 2) => {
@@ -8,12 +8,12 @@ export const show = (x, digits = 2) => {
   return x.toFixed(digits).replace("-", "−");
 };
 
-const clamp255 = (x) => (x > 255 ? 255 : x < 0 ? 0 : Math.round(x));
+export const clamp255 = (x) => (x > 255 ? 255 : x < 0 ? 0 : Math.round(x));
 
 export class Heat {
-  /** `rows`, `cols`: words ([] for none); `numbers`: write numbers in cells that are wide enough. */
-  constructor({ n, m, rows, cols, colChips = true, numbers = false }) {
-    Object.assign(this, { n, m, rows, cols, colChips, numbers });
+  /** `rows`, `cols`: words ([] for none); `colChips`: columns have the colours of words. */
+  constructor({ n, m, rows, cols, colChips = true }) {
+    Object.assign(this, { n, m, rows, cols, colChips });
     this.pixels = document.createElement("canvas");
   }
 
@@ -38,14 +38,12 @@ export class Heat {
     return this;
   }
 
-  /** The widest cell, up to `most`, with which all fits into `width`. */
+  /** The widest cell, up to `most`, with which all fits into `width`; labels go where they crowd. */
   cellFor(width, most) {
+    const room = (cw) => (this.margins(cw), (width - this.left - this.right) / this.m);
     let cw = most;
-    for (let k = 0; k < 4; k++) {
-      this.margins(cw);
-      cw = Math.min(most, (width - this.left - this.right) / this.m);
-    }
-    return Math.max(0.1, cw);
+    for (let k = 0; k < 4; k++) cw = Math.min(most, room(Math.max(11, cw)));
+    return cw >= 11 ? cw : Math.max(0.1, Math.min(10.9, room(0)));
   }
 
   /** Cells of `cw` by `ch` CSS pixels, under a title of `title` pixels. */
@@ -81,26 +79,16 @@ export class Heat {
     context.putImageData(image, 0, 0);
   }
 
-  /** The colour of one cell, as bytes; null for NaN. */
-  colourAt(i, value) {
-    const { zero, gain, root } = this.scale, by = gain[i] ?? gain;
-    return value !== value ? null : this.colours[clamp255(zero + by * (root ? Math.sqrt(value) : value))];
-  }
-
-  /** `at` = {i, j} under the pointer; `row`, `col` = chosen words; `title` = [name, detail]. */
-  draw(pen, ink, { at = null, row = null, col = null, title = null } = {}) {
+  /** `at` = {i, j} under the pointer; `row`, `col` = chosen words. */
+  draw(pen, ink, { at = null, row = null, col = null } = {}) {
     const { n, m, cw, ch, left, top, hidden } = this, w = m * cw, h = n * ch, thin = ch < 6;
-    if (title) {
-      pen.text(title[0], 4, 11, { size: 13, fill: ink.ink, bold: true });
-      pen.text(title[1], 12 + textWidth(title[0], 13) * 1.06, 11, { size: 12.5, fill: ink.quiet });
-    }
     pen.image(this.pixels, left, top, w, h);
     if (hidden) this.drawHidden(pen, ink);
     if (cw >= 8 && ch >= 8) {
       for (let i = 1; i < n; i++) pen.rect(left, top + i * ch - 0.25, w, 0.5, { fill: ink.paper });
       for (let j = 1; j < m; j++) pen.rect(left + j * cw - 0.25, top, 0.5, h, { fill: ink.paper });
     }
-    if (this.numbers && cw >= 30 && ch >= 14) this.drawNumbers(pen);
+    this.drawNumbers?.(pen);
     pen.rect(left, top, w, h, { stroke: ink.line });
     const mark = (i, j, rows, cols) => pen.rect(left + j * cw - thin, top + i * ch - thin,
       cols * cw + 2 * thin, rows * ch + 2 * thin, { stroke: ink.focus, width: thin ? 1 : 2 });
@@ -120,17 +108,6 @@ export class Heat {
       }
     }
     pen.hatch(boxes, ink.hatch);
-  }
-
-  drawNumbers(pen) {
-    const { n, m, cw, ch, left, top, hidden } = this;
-    for (let c = 0; c < n * m; c++) {
-      if (hidden && hidden[c]) continue;
-      const i = Math.floor(c / m), value = this.values[c], rgb = this.colourAt(i, value);
-      const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
-      pen.text(show(value, digits), left + ((c % m) + 0.5) * cw, top + (i + 0.5) * ch + 0.5,
-        { size: 10.5, align: "center", fill: rgb ? inkOn(rgb) : "#fff" });
-    }
   }
 
   drawLabels(pen, ink, at, row, col) {

@@ -30,7 +30,7 @@ export class Lines {
         if ((col === null || row !== null || col === j) && weights[i * m + j] >= floor) found.push([i, j, weights[i * m + j]]);
       }
     }
-    return found.sort((a, b) => a[2] - b[2]).slice(-1500);
+    return found.sort((a, b) => a[2] - b[2]).slice(-3000);
   }
 
   draw(pen, ink, weights, { row = null, col = null } = {}) {

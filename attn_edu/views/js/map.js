@@ -101,7 +101,7 @@ export async function mountMap(host, first, hooks = {}) {
 
   // ---- words -----------------------------------------------------------------------------------
   const headName = () => [data.layers > 1 && `layer ${state.layer}`, data.heads > 1 && `head ${state.head}`].filter(Boolean).join(", ") || "weights";
-  const number = (v) => (weights.exact ? show(v, 4) : `about ${show(v, 3)}`);
+  const number = (v) => (weights.digits > 2 ? show(v, weights.digits) : `about ${show(v)}`);
   const sentence = () => {
     const { at, row, col } = state, { query, key } = data.tokens;
     const i = (at ? at.i : row) ?? -1, j = (at ? at.j : col) ?? -1, value = (i, j) => flat[i * data.m + j];
@@ -170,6 +170,7 @@ export async function mountMap(host, first, hooks = {}) {
     const wide = self.width >= 620, s = scale(flat), { query, key } = data.tokens;
     const cell = Math.min(heat.cellFor(wide ? self.width * 0.56 : self.width, 40), Math.max(4, 2000 / data.n));
     heat.layout(cell, Math.min(cell, 900 / data.n));
+    heat.width = Math.max(heat.width, heat.left + 190);
     heat.paint(flat, heat.shades = s, self.ink, hiddenOf(state.layer, state.head));
     lines.layout(wide ? self.width - heat.width - 24 : self.width, heat.height);
     drawLines(new CanvasPen(lineBoard, lines.width, lines.height, self.ink.paper));

@@ -86,6 +86,7 @@ export async function mountSplit(host, first, hooks = {}) {
       drawn[k].setAttribute("aria-label", p.title);
     });
     self.say.textContent = sentence();
+    self.tip.textContent = `A cell reads ${cell() >= 30 ? "word·feature" : "the feature; its colour is the word's"}. Click a word, or use the arrow keys, to see where its features land.`;
   }
   async function load(next) {
     data = next;
@@ -119,7 +120,6 @@ export async function mountSplit(host, first, hooks = {}) {
     else return;
     e.preventDefault();
   });
-  self.tip.textContent = "A cell reads word·feature. Click a word, or use the arrow keys, to see where its features land.";
   await load(first);
   return { load, close: self.close, set: (name, value) => go(name === "selection" ? { token: value } : { [name]: value }) };
 }

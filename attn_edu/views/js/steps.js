@@ -2,9 +2,10 @@
 import { unpack } from "./codec.js";
 import { KEYS, board, clamp, exporters, make, menu, shell, slider } from "./controls.js";
 import { Heat, show } from "./heat.js";
+import { NumberedHeat } from "./numbered.js";
 import { dotProducts, namedMask, stages } from "./math.js";
 import { ramp } from "./palette.js";
-import { CanvasPen } from "./pen.js";
+import { CanvasPen, textWidth } from "./pen.js";
 import { largest, numbers } from "./table.js";
 
 const NAMES = ["scores", "scaled", "masked", "weights", "output"];
@@ -60,16 +61,24 @@ export async function mountSteps(host, first, hooks = {}) {
     if (name !== "weights") return { colours: ramp("score", self.dark), zero: 128, gain: 127 / reach[name] };
     return { colours: ramp("weight", self.dark), gain: 255, root: data.n > 20 };
   };
-  const drawPanel = (pen, p, title) => p.heat.draw(pen, self.ink, {
-    row: state.row, at: state.row !== null && state.col !== null && p.name !== "output" ? { i: state.row, j: state.col } : null, title });
-  function update() {
+  const drawPanel = (pen, p, [name, detail]) => {
+    pen.text(name, 4, 11, { size: 13, fill: self.ink.ink, bold: true });
+    pen.text(detail, 12 + textWidth(name, 13) * 1.06, 11, { size: 12.5, fill: self.ink.quiet });
+    p.heat.draw(pen, self.ink, {
+    row: state.row, at: state.row !== null && state.col !== null && p.name !== "output" ? { i: state.row, j: state.col } : null });
+  };
+  const compute = () => stages({ query: q, key: k, value: v, n: data.n, d: data.d, dv: data.dv }, { ...state, mask: mask.may }, raw);
+  function remask() {
     const kind = `${state.mask} ${state.size}`;
     if (mask.kind !== kind) {
       const may = namedMask(state.mask, data.n, state.size, given);
       mask = { kind, may, hidden: may && may.map((x) => 1 - x) };
     }
-    const { may, hidden } = mask;
-    now = stages({ query: q, key: k, value: v, n: data.n, d: data.d, dv: data.dv }, { ...state, mask: may }, raw);
+  }
+  function update() {
+    remask();
+    const { hidden } = mask;
+    now = compute();
     now.masked = now.scaled;
     sizeLabel.hidden = state.mask !== "window" && state.mask !== "block";
     const titles = headings();
@@ -87,9 +96,9 @@ export async function mountSteps(host, first, hooks = {}) {
   function render() {
     if (!data) return;
     // as many panels side by side as leave room for their numbers; where none do, pixels
-    const square = panels[0].heat, share = (k) => Math.floor((self.width - 18 * (k - 1)) / k);
-    let k = square.numbers ? [5, 4, 3, 2, 1].find((c) => square.cellFor(share(c), 38) >= 31) : 0;
-    k ||= self.width >= 840 ? 3 : self.width >= 480 ? 2 : 1;
+    const square = panels[0].heat, share = (k) => Math.floor((self.width - 18 * (k - 1)) / k) - 1;
+    let k = square.drawNumbers ? [5, 4, 3, 2, 1].find((c) => square.cellFor(share(c), 38) >= 31) : 0;
+    k ||= [3, 2, 1].find((c) => square.cellFor(share(c), 38) >= (data.n > 40 ? 230 / data.n : 13)) ?? 1;
     const cw = square.cellFor(share(k), 38), ch = cw >= 30 ? 26 : cw;
     for (const p of panels) {
       p.heat.layout(p.name === "output" ? p.heat.cellFor(share(k), cw >= 30 ? cw : 24) : cw, ch, 24, square.slope);
@@ -107,13 +116,15 @@ export async function mountSteps(host, first, hooks = {}) {
     Object.assign(state, { temperature: next.temperature, scale: next.scale, mask: next.mask, size: next.size,
       row: next.selection ? next.selection[0] : null, col: next.selection?.[1] ?? null });
     mask = { kind: null };
+    remask();
     raw = dotProducts(q, k, data.n, data.n, data.d);
     const far = (xs) => xs.reduce((a, x) => Math.max(a, Math.abs(x)), 0) || 1;
-    reach = { scores: far(raw), scaled: far(raw) / root(), masked: far(raw) / root(), output: far(v) };
+    reach = { scores: far(raw), scaled: far(raw) / root(), masked: far(raw) / root(), output: 1 };
+    reach.output = far(compute().output);
     panels = NAMES.map((name) => {
       const m = name === "output" ? data.dv : data.n, few = m <= 12 && data.n <= 16;
       const cols = name === "output" ? (m <= 12 ? Array.from({ length: m }, (_, c) => String(c)) : []) : data.tokens;
-      const heat = new Heat({ n: data.n, m, rows: data.tokens, cols, numbers: few, colChips: name !== "output" });
+      const heat = new (few ? NumberedHeat : Heat)({ n: data.n, m, rows: data.tokens, cols, colChips: name !== "output" });
       const on = { click: (p) => {
         const at = heat.at(...p);
         if (!at) return;

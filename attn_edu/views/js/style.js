@@ -6,13 +6,13 @@ background: var(--paper); padding: 10px 12px; border-radius: 6px; box-sizing: bo
 .bar { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin-bottom: 6px; }
 .bar .bar { margin: 0; gap: 6px; }
 .bar:empty { display: none; }
-label { display: inline-flex; gap: 6px; align-items: center; color: var(--quiet); }
+label { flex: none; display: inline-flex; max-width: 100%; gap: 6px; align-items: center; color: var(--quiet); }
 label output { color: var(--ink); font-variant-numeric: tabular-nums; min-width: 5em; }
 select, button { font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--edge);
 border-radius: 4px; padding: 2px 8px; min-height: 28px; }
 button { cursor: pointer; }
 button[aria-pressed="true"] { background: var(--ink); color: var(--paper); }
-input[type="range"] { width: 11em; max-width: 45vw; accent-color: var(--focus); }
+input[type="range"] { width: 11em; min-width: 5em; accent-color: var(--focus); }
 input[type="number"] { font: inherit; width: 3.6em; color: var(--ink); background: var(--paper); border: 1px solid var(--edge); border-radius: 4px; }
 .stage { display: flex; flex-wrap: wrap; gap: 8px 18px; align-items: flex-start; }
 i.break { flex-basis: 100%; }
