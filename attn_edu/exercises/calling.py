@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-SECONDS = 5.0  # for one call on tiny inputs
+SECONDS = 5.0  # for all calls of one check, on tiny inputs
+_MOST_PRINTED = 10_000  # characters
 _AGAIN = 0.005  # an answer that swallows the first alarm gets more of them
 
 
@@ -31,20 +32,28 @@ class NotAttemptedError(AnswerError):
     """The answer says of itself that it is not written yet."""
 
 
-def call(function: Callable, arguments: tuple) -> tuple[object, str]:
-    """Call the function; return its value and what it printed.
+class Printed(io.StringIO):
+    """Keeps the start of what is printed, and lets go of the rest."""
+
+    def write(self, text: str) -> int:
+        return super().write(text) if self.tell() < _MOST_PRINTED else len(text)
+
+    def text(self) -> str:
+        return "" if self.closed else self.getvalue()
+
+
+def call(function: Callable, arguments: tuple, seconds: float, printed: Printed) -> object:
+    """Call the function and return its value; what it prints is kept in ``printed``.
 
     Raises:
-        AnswerError: it raised, exited, or was stopped after `SECONDS`.
+        AnswerError: it raised, exited, or was stopped after so many seconds.
         NotAttemptedError: it raised a bare ``NotImplementedError``.
     """
-    printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), _restored():
             if _alarm_is_possible():
-                value = _call_with_alarm(function, arguments)
-            else:
-                value = _call_in_thread(function, arguments)
+                return _call_with_alarm(function, arguments, seconds)
+            return _call_in_thread(function, arguments, seconds)
     except TookTooLong:
         raise StoppedError(
             f"It was stopped after {SECONDS:g} seconds. Is there a loop that never ends?"
@@ -60,8 +69,7 @@ def call(function: Callable, arguments: tuple) -> tuple[object, str]:
         if isinstance(error, NotImplementedError) and not said:
             raise NotAttemptedError from None
         what = type(error).__name__ + (f": {said[0][:300]}" if said else "")
-        raise AnswerError(f"It raised {what}") from None
-    return value, "" if printed.closed else printed.getvalue()
+        raise AnswerError(f"It raised {what}{_where(function, error)}") from None
 
 
 def _said(error: BaseException) -> list[str]:
@@ -70,6 +78,16 @@ def _said(error: BaseException) -> list[str]:
         return str(error).strip().splitlines()
     except BaseException:
         return []
+
+
+def _where(function: Callable, error: BaseException) -> str:
+    """The line of the function in which the error came up, counted from its ``def``."""
+    code, trace, line = getattr(function, "__code__", None), error.__traceback__, None
+    while trace is not None:
+        if trace.tb_frame.f_code is code:
+            line = trace.tb_lineno - code.co_firstlineno + 1
+        trace = trace.tb_next
+    return f" (in line {line} of it)" if line else ""
 
 
 @contextlib.contextmanager
@@ -92,7 +110,7 @@ def _inside(function: Callable, arguments: tuple) -> object:
     return function(*arguments)
 
 
-def _call_with_alarm(function: Callable, arguments: tuple) -> object:
+def _call_with_alarm(function: Callable, arguments: tuple, seconds: float) -> object:
     strikes = itertools.count()
 
     def again(frame, event, _):
@@ -113,7 +131,7 @@ def _call_with_alarm(function: Callable, arguments: tuple) -> object:
         raise TookTooLong
 
     tracer, handler = sys.gettrace(), signal.signal(signal.SIGALRM, strike)
-    remaining, interval = signal.setitimer(signal.ITIMER_REAL, SECONDS, _AGAIN)
+    remaining, interval = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
     try:
         return _inside(function, arguments)
     finally:
@@ -124,7 +142,7 @@ def _call_with_alarm(function: Callable, arguments: tuple) -> object:
             signal.setitimer(signal.ITIMER_REAL, remaining, interval)
 
 
-def _call_in_thread(function: Callable, arguments: tuple) -> object:
+def _call_in_thread(function: Callable, arguments: tuple, seconds: float) -> object:
     """Where there is no alarm (Windows, another thread): a thread, left behind if need be."""
     outcome = {}
 
@@ -136,7 +154,7 @@ def _call_in_thread(function: Callable, arguments: tuple) -> object:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(SECONDS)
+    thread.join(seconds)
     if thread.is_alive():
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(thread.ident), ctypes.py_object(TookTooLong)

@@ -3,13 +3,15 @@
 import dis
 import functools
 import inspect
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from attn_edu.exercises.calling import AnswerError, NotAttemptedError, StoppedError, call
+from attn_edu.exercises import calling
+from attn_edu.exercises.calling import AnswerError, NotAttemptedError, Printed, StoppedError, call
 from attn_edu.exercises.catalogue import exercise
 from attn_edu.exercises.comparing import form, same, to_tensor
 from attn_edu.exercises.exercise import Case, Exercise, Misconception
@@ -142,16 +144,16 @@ def _copies(arguments: tuple) -> tuple:
 
 
 def _run(one: Exercise, answer: Callable) -> list[_Run]:
-    runs = []
+    runs, end = [], time.monotonic() + calling.SECONDS
     for case in _cases(one.id):
         expected = one.reference(*_copies(case.arguments))
         if isinstance(expected, Tensor) and expected.ndim == 0:
             expected = float(expected)
         run = _Run(case, expected)
         runs.append(run)
-        given = _copies(case.arguments)
+        given, printed = _copies(case.arguments), Printed()
         try:
-            value, run.printed = call(answer, given)
+            value = call(answer, given, max(end - time.monotonic(), 0.01), printed)
             if value is ...:
                 raise NotAttemptedError
             run.got = to_tensor(value, run.expected)
@@ -163,16 +165,18 @@ def _run(one: Exercise, answer: Callable) -> list[_Run]:
             raise
         except AnswerError as problem:
             run.problem = str(problem)
-    _call_again(answer, runs[0])
+        finally:
+            run.printed = printed.text()
+    _call_again(answer, runs[0], max(end - time.monotonic(), 0.01))
     return runs
 
 
-def _call_again(answer: Callable, run: _Run) -> None:
+def _call_again(answer: Callable, run: _Run, seconds: float) -> None:
     """The same input must give the same answer: no fresh random weights in each call."""
     if run.problem or run.right:
         return
     try:
-        value, _ = call(answer, _copies(run.case.arguments))
+        value = call(answer, _copies(run.case.arguments), seconds, Printed())
         again = to_tensor(value, run.expected)
     except AnswerError:
         return

@@ -14,7 +14,7 @@ from attn_edu.exercises import calling, check
 
 @pytest.fixture
 def short(monkeypatch):
-    monkeypatch.setattr(calling, "SECONDS", 0.3)
+    monkeypatch.setattr(calling, "SECONDS", 0.75)
 
 
 def right(query, key):
@@ -188,7 +188,7 @@ def test_an_answer_that_hangs_is_stopped(short, answer):
     before = signal.getsignal(signal.SIGALRM)
     result = check("02.scores", answer)
     assert result.status == "form"
-    assert "stopped after 0.3 seconds" in result.message
+    assert "stopped after 0.75 seconds" in result.message
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
@@ -202,6 +202,39 @@ def test_hanging_on_one_case_only_is_said_too(short):
     assert "stopped" in check("02.scores", answer).message
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timer")
+def test_all_calls_together_have_one_limit(short):
+    calls = []
+
+    def slow(query, key):
+        calls.append(1)
+        time.sleep(0.3)
+        return query @ key.mT
+
+    assert "stopped after 0.75 seconds" in check("02.scores", slow).message
+    assert len(calls) <= 3  # of 4
+
+
+def test_endless_printing_is_kept_short(short):
+    def answer(query, key):
+        while True:
+            print("again and again")
+
+    result = check("02.scores", answer)
+    assert "stopped" in result.message
+    assert len(str(result)) < 1000
+
+
+def test_the_line_of_an_error_is_told():
+    def answer(query, key):
+        query = query.mT
+        return query @ key
+
+    message = check("02.scores", answer).message
+    assert message.startswith("It raised RuntimeError: mat1 and mat2 shapes cannot be multiplied")
+    assert message.endswith("(in line 3 of it)")
+
+
 def in_thread(function):
     found = []
     thread = threading.Thread(target=lambda: found.append(function()))
@@ -210,26 +243,30 @@ def in_thread(function):
     return found[0]
 
 
-def test_in_another_thread_there_is_no_alarm_and_it_works_all_the_same(short):
-    assert in_thread(lambda: check("02.scores", right)).passed
+def test_in_another_thread_a_loop_is_stopped_too(short):
     assert "stopped" in in_thread(lambda: check("02.scores", spins)).message
+
+
+def test_in_another_thread_there_is_no_alarm_and_it_works_all_the_same():
+    assert in_thread(lambda: check("02.scores", right)).passed
     raised = in_thread(lambda: check("02.scores", lambda q, k: 1 / 0))
     assert "ZeroDivisionError" in raised.message
     assert "end Python" in in_thread(lambda: check("02.scores", raises(SystemExit))).message
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timer")
-def test_an_alarm_of_somebody_else_still_rings(short):
-    rang = []
-    before = signal.signal(signal.SIGALRM, lambda *_: rang.append(1))
+def test_an_alarm_of_somebody_else_is_left_running():
+    def ring(*_):
+        raise AssertionError("far too early")
+
+    before = signal.signal(signal.SIGALRM, ring)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        signal.setitimer(signal.ITIMER_REAL, 600, 60)
         assert check("02.scores", right).passed
-        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
-        deadline = time.monotonic() + 20
-        while not rang and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert rang
+        remaining, interval = signal.getitimer(signal.ITIMER_REAL)
+        assert 0 < remaining <= 600
+        assert interval == 60
+        assert signal.getsignal(signal.SIGALRM) is ring
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -247,6 +284,14 @@ def test_prints_are_kept_for_the_case_that_is_shown(capsys):
     assert "shape (2, 2)" in str(result)
     assert "shape (2, 5, 4)" not in str(result)
     assert "&lt;b&gt;" in result._repr_html_()
+
+
+def test_prints_before_an_error_are_kept():
+    def answer(query, key):
+        print("so far so good")
+        return query @ key
+
+    assert "so far so good" in str(check("02.scores", answer))
 
 
 def test_closing_the_output_breaks_nothing(capsys):
