@@ -6,8 +6,8 @@
 
 from attn_edu.exercises.catalogue import exercise, exercises
 from attn_edu.exercises.checking import check
-from attn_edu.exercises.exercise import Case, Exercise, Misconception
-from attn_edu.exercises.progress import hint, progress, solution
+from attn_edu.exercises.definition import Case, Exercise, Misconception
+from attn_edu.exercises.records import hint, progress, solution
 from attn_edu.exercises.result import Result
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 import math
 
-from attn_edu.exercises.exercise import Misconception
+from attn_edu.exercises.definition import Misconception
 
 
 def _minus_inf(scores, mask, softmax):

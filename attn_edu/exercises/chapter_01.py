@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attn_edu.exercises.exercise import Case, Exercise, Misconception
+from attn_edu.exercises.definition import Case, Exercise, Misconception
 
 # 01.path_length
 

@@ -5,7 +5,7 @@ import math
 import torch
 
 from attn_edu.exercises.beliefs_about_attention import BELIEFS, attention, weights
-from attn_edu.exercises.exercise import Case, Exercise, Misconception
+from attn_edu.exercises.definition import Case, Exercise, Misconception
 
 
 def _random(*shape, seed):

@@ -14,8 +14,8 @@ from attn_edu.exercises import calling
 from attn_edu.exercises.calling import AnswerError, NotAttemptedError, Printed, StoppedError, call
 from attn_edu.exercises.catalogue import exercise
 from attn_edu.exercises.comparing import form, same, to_tensor
-from attn_edu.exercises.exercise import Case, Exercise, Misconception
-from attn_edu.exercises.progress import record
+from attn_edu.exercises.definition import Case, Exercise, Misconception
+from attn_edu.exercises.records import record
 from attn_edu.exercises.result import Example, Result
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import attn_edu
 from attn_edu.exercises import check, exercise, exercises, hint, progress, solution
-from attn_edu.exercises.progress import FILE
+from attn_edu.exercises.records import FILE
 
 ROOT = Path(attn_edu.__file__).parents[1]
 
