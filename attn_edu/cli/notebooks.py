@@ -77,7 +77,6 @@ def clean(notebook: NotebookNode) -> None:
     """Take out in place what a committed notebook must not hold: widget state, run-time traces."""
     notebook.metadata = nbformat.from_dict(copy.deepcopy(METADATA))
     for cell in notebook.cells:
-        cell.metadata.pop("execution", None)
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(WIDGET_VIEW, None)
             output.get("metadata", {}).pop(WIDGET_VIEW, None)
