@@ -280,3 +280,12 @@ def test_state_survives_saving(tmp_path):
     other.load_state_dict(torch.load(tmp_path / "weights.pt", weights_only=True))
     x = draw(BATCH, N_QUERY, D_MODEL)
     assert torch.equal(mine(x), other(x))
+
+
+def test_autocast_computes_in_bfloat16_and_stays_close():
+    mine, x = ours().float(), draw(BATCH, N_QUERY, D_MODEL).float()
+    mask = causal_mask(N_QUERY)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        output = mine(x, mask=mask)
+    assert output.dtype == torch.bfloat16
+    assert_close(output.float(), mine(x, mask=mask), rtol=0, atol=0.3)
