@@ -49,6 +49,7 @@ def test_the_bundle_has_three_forms_and_none_needs_a_script_or_a_network():
     assert "http" not in forms["text/html"]
     json.dumps(forms[PLOTLY], allow_nan=False)
     assert "bdata" not in json.dumps(forms[PLOTLY]), "plotly's binary arrays need a newer reader"
+    assert "responsive" not in forms[PLOTLY]["config"], "shrinks to nothing in JupyterLab"
     assert "sendChartToCloud" in forms[PLOTLY]["config"]["modeBarButtonsToRemove"]
 
 

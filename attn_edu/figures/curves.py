@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from attn_edu.figures.chart import Chart
-from attn_edu.figures.theme import COLOURS, DASHES, GREY, MARKERS, TEMPLATE, faded
+from attn_edu.figures.theme import COLOURS, DASHES, GREY, MARKERS, SLIDER, TEMPLATE, faded
 
 MOST_POINTS = 200
 
@@ -82,6 +82,7 @@ def curves_by_step(
         height=520,
         sliders=[
             {
+                **SLIDER,
                 "active": active,
                 "currentvalue": {"prefix": f"{slider}: "},
                 "pad": {"t": 55},

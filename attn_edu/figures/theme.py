@@ -9,9 +9,9 @@ COLOURS = ("#0077bb", "#d55e00", "#00916a", "#b5629b", "#a07500", "#7b6fd0")
 GREY = "#7b7b7b"
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star")
+# Without "responsive": in JupyterLab it makes a figure shrink to nothing when the window changes.
 CONFIG = {
     "displaylogo": False,
-    "responsive": True,
     "modeBarButtonsToRemove": ["sendChartToCloud", "lasso2d", "select2d", "autoScale2d"],
 }
 
@@ -39,6 +39,14 @@ TEMPLATE = go.layout.Template(
         "margin": {"l": 70, "r": 20, "t": 50, "b": 60},
     }
 )
+
+
+SLIDER = {
+    "bgcolor": "rgba(128,128,128,0.25)",
+    "activebgcolor": GREY,
+    "bordercolor": GREY,
+    "tickcolor": GREY,
+}
 
 
 def faded(colour: str, alpha: float) -> str:
