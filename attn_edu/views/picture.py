@@ -127,11 +127,10 @@ def heat(
         colours = ramp(kind)
         for i, j in np.ndindex(n, m):
             if hidden is None or not hidden[i, j]:
-                ink, number = ink_on(colours[max(0, codes[i, j])]), f"{values[i, j]:.2f}"
+                number = f"{values[i, j]:z.2f}".replace("-", "−")
+                ink = ink_on(colours[max(0, codes[i, j])])
                 at = (left + (j + 0.5) * cw, top + (i + 0.5) * ch)
-                parts.append(
-                    text(*at, number.replace("-", "−"), size=10.5, fill=ink, anchor="middle")
-                )
+                parts.append(text(*at, number, size=10.5, fill=ink, anchor="middle"))
     if ch >= 11:
         parts += [row_label(w, i, left, top + (i + 0.5) * ch) for i, w in enumerate(rows)]
     if cw >= 11:

@@ -11,7 +11,10 @@ function close(got, want, within, name) {
   assert.equal(got.length, want.length, `${name}: length`);
   got.forEach((x, at) => {
     const far = Math.abs(x - want[at]);
-    assert.ok(far <= within * Math.max(1, Math.abs(want[at])), `${name}[${at}]: ${x}, not ${want[at]}`);
+    assert.ok(
+      far <= within * Math.max(1, Math.abs(want[at])),
+      `${name}[${at}]: ${x}, not ${want[at]}`,
+    );
   });
 }
 
@@ -19,9 +22,17 @@ for (const one of told.attention) {
   test(`every stage equals torch: mask ${one.mask}`, () => {
     const mask = namedMask(one.mask, n, one.size, one.given);
     assert.deepEqual(mask && Array.from(mask, Number), one.given);
-    const data = { query: Float32Array.from(one.q), key: Float32Array.from(one.k), value: Float32Array.from(one.v), n, d, dv };
+    const data = {
+      query: Float32Array.from(one.q),
+      key: Float32Array.from(one.k),
+      value: Float32Array.from(one.v),
+      n,
+      d,
+      dv,
+    };
     const got = stages(data, { ...one, mask });
-    for (const name of ["scores", "scaled", "weights", "output"]) close(got[name], one[name], 1e-12, name);
+    for (const name of ["scores", "scaled", "weights", "output"])
+      close(got[name], one[name], 1e-12, name);
   });
 }
 
@@ -38,7 +49,12 @@ test("large scores do not overflow", () => {
 
 for (const one of told.temper) {
   test(`tempered weights are the softmax of scores / ${one.temperature}`, () => {
-    close(temper(Float64Array.from(one.weights), 4, 6, one.temperature), one.tempered, 1e-12, "row");
+    close(
+      temper(Float64Array.from(one.weights), 4, 6, one.temperature),
+      one.tempered,
+      1e-12,
+      "row",
+    );
   });
 }
 

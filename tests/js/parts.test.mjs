@@ -14,18 +14,25 @@ for (const { part, within, start } of told.codec) {
   test(`${part.kind} of ${part.shape} comes out as it went in, within ${within}`, async () => {
     const { shape, values, digits } = await unpack(part);
     assert.deepEqual(shape, part.shape);
-    assert.equal(values.length, shape.reduce((a, b) => a * b, 1));
+    assert.equal(
+      values.length,
+      shape.reduce((a, b) => a * b, 1),
+    );
     assert.equal(digits, { u1: 2, u2: 3 }[part.kind] ?? 4);
     start.forEach((want, at) => {
       const got = values[at];
       if (want === null) assert.ok(Number.isNaN(got), `[${at}] is not NaN`);
-      else assert.ok(Math.abs(got - want) <= within + 1e-6 * within, `[${at}]: ${got}, not ${want}`);
+      else
+        assert.ok(Math.abs(got - want) <= within + 1e-6 * within, `[${at}]: ${got}, not ${want}`);
     });
   });
 }
 
 test("an unknown kind of payload is an error", async () => {
-  await assert.rejects(unpack({ ...told.codec[0].part, kind: "xx" }), /unknown kind of payload: xx/);
+  await assert.rejects(
+    unpack({ ...told.codec[0].part, kind: "xx" }),
+    /unknown kind of payload: xx/,
+  );
 });
 
 test("no payload is nothing", async () => assert.equal(await unpack(null), null));
@@ -33,7 +40,10 @@ test("no payload is nothing", async () => assert.equal(await unpack(null), null)
 for (const kind of ["weight", "score"]) {
   test(`the ${kind} ramp is the one of the still picture`, () => {
     ramp(kind, false).forEach((rgb, code) =>
-      rgb.forEach((x, k) => assert.ok(Math.abs(x - told.ramp[kind][code][k]) <= 1, `${kind} ${code}`)));
+      rgb.forEach((x, k) =>
+        assert.ok(Math.abs(x - told.ramp[kind][code][k]) <= 1, `${kind} ${code}`),
+      ),
+    );
   });
 }
 
@@ -41,7 +51,8 @@ test("weights grow darker on light paper and lighter on dark, step by step", () 
   const grey = ([r, g, b]) => 0.2126 * r + 0.7152 * g + 0.0722 * b;
   for (const dark of [false, true]) {
     const greys = ramp("weight", dark).map(grey);
-    for (let k = 8; k < 256; k += 8) assert.ok(dark ? greys[k] > greys[k - 8] : greys[k] < greys[k - 8], `${k}`);
+    for (let k = 8; k < 256; k += 8)
+      assert.ok(dark ? greys[k] > greys[k - 8] : greys[k] < greys[k - 8], `${k}`);
   }
 });
 
@@ -50,19 +61,26 @@ test("numbers in cells contrast with every colour by 4.5 to 1", () => {
   const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
   for (const dark of [false, true]) {
     for (const rgb of [...ramp("weight", dark), ...ramp("score", dark)]) {
-      const a = light(rgb) + 0.05, b = (inkOn(rgb) === "#fff" ? 1 : 0) + 0.05;
+      const a = light(rgb) + 0.05,
+        b = (inkOn(rgb) === "#fff" ? 1 : 0) + 0.05;
       assert.ok(Math.max(a, b) / Math.min(a, b) >= 4.5, `${rgb}`);
     }
   }
 });
 
-test("words keep the colours of the still picture", () => assert.deepEqual(TOKEN_COLOURS, told.colours));
+test("words keep the colours of the still picture", () =>
+  assert.deepEqual(TOKEN_COLOURS, told.colours));
 
 for (const { n, heads, d, ...ways } of told.split) {
   test(`where ${n} words of ${heads} heads by ${d} come from`, () => {
     for (const [how, want] of Object.entries(ways)) {
-      want.forEach((rows, h) => rows.forEach((cells, i) => cells.forEach((at, c) =>
-        assert.equal(source(how, { n, heads, d }, h, i, c), at, `${how} ${h} ${i} ${c}`))));
+      want.forEach((rows, h) =>
+        rows.forEach((cells, i) =>
+          cells.forEach((at, c) =>
+            assert.equal(source(how, { n, heads, d }, h, i, c), at, `${how} ${h} ${i} ${c}`),
+          ),
+        ),
+      );
     }
   });
 }

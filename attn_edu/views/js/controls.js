@@ -13,24 +13,57 @@ export function make(tag, props = {}, ...children) {
   return node;
 }
 
-export function menu(text, options, value, change) {
-  const box = make("select", { "aria-label": text }, ...options.map(([v, name]) => make("option", { value: v, textContent: name })));
-  box.value = value;
+export function menu(text, options, change) {
+  const item = ([value, name]) => make("option", { value, textContent: name });
+  const box = make("select", { "aria-label": text }, ...options.map(item));
   box.addEventListener("change", () => change(box.value));
-  const node = make("label", {}, text, box);
-  return { node, set: (v) => (box.value = v) };
+  return { node: make("label", {}, text, box), set: (value) => (box.value = value) };
 }
 
-/** A range input; `words(position)` says the value; `move(position, done)` runs on each step and at release. */
-export function slider(text, { min, max, step, value }, words, move) {
-  const box = make("input", { type: "range", min, max, step, value, "aria-label": text });
+/**
+ * A range input. It stands at a position; `from(value)` and `to(position)` convert, `words()` says
+ * where it stands; `move(value, done)` runs on each step, and once more at its release.
+ */
+export function slider(text, { min, max, step, value, from, to, words }, move) {
+  const box = make("input", {
+    type: "range",
+    min,
+    max,
+    step,
+    value: from(value),
+    "aria-label": text,
+  });
   const said = make("output");
-  const tell = () => { said.textContent = words(+box.value); box.setAttribute("aria-valuetext", words(+box.value)); };
-  box.addEventListener("input", () => { move(+box.value, false); tell(); });
-  box.addEventListener("change", () => move(+box.value, true));
-  const node = make("label", {}, text, box, said);
-  tell();
-  return { node, set: (v) => { box.value = v; tell(); }, tell };
+  const tell = () => {
+    said.textContent = words();
+    box.setAttribute("aria-valuetext", said.textContent);
+  };
+  const act = (done) => () => {
+    if (!done) value = to(+box.value);
+    move(value, done);
+    tell();
+  };
+  box.addEventListener("input", act(false));
+  box.addEventListener("change", act(true));
+  const set = (next) => {
+    if (next !== value) box.value = from(next);
+    value = next;
+    tell();
+  };
+  return { node: make("label", {}, text, box, said), set };
+}
+
+/** A slider from 0.1 to 10 that stands at 1 in its middle. */
+export function temperatureSlider(start, move) {
+  let now = start;
+  const go = (value, done) => move((now = value), done);
+  const range = { min: -20, max: 20, step: 1, value: start, words: () => now.toFixed(2) };
+  const box = slider(
+    "Temperature",
+    { ...range, from: (t) => Math.round(20 * Math.log10(t)), to: (u) => 10 ** (u / 20) },
+    go,
+  );
+  return { node: box.node, set: (value) => box.set((now = value)) };
 }
 
 export function button(text, click, props = {}) {
@@ -44,7 +77,9 @@ export function isDark(node) {
   const told = document.body.dataset.jpThemeLight;
   if (told) return told === "false";
   for (let at = node; at; at = at.parentElement) {
-    const [r, g, b, a = 1] = (getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
+    const [r, g, b, a = 1] = (
+      getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? [0, 0, 0, 0]
+    ).map(Number);
     if (a > 0.5) return 0.299 * r + 0.587 * g + 0.114 * b < 128;
   }
   return matchMedia("(prefers-color-scheme: dark)").matches;
@@ -52,20 +87,27 @@ export function isDark(node) {
 
 export const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-export const clamp = (k, n) => Math.min(n - 1, Math.max(0, k));
+/** A number kept in `least`..n-1. */
+export const clamp = (k, n, least = 0) => Math.min(n - 1, Math.max(least, k));
 
 /** `redraw()` runs on a new width or theme. */
 export function shell(host, redraw) {
   const shadow = host.shadowRoot ?? host.attachShadow({ mode: "open" });
-  const bar = make("div", { className: "bar" }), stage = make("div", { className: "stage" });
-  const say = make("p", { className: "say", role: "status" }), tip = make("p", { className: "tip" });
+  const bar = make("div", { className: "bar" }),
+    stage = make("div", { className: "stage" });
+  const say = make("p", { className: "say", role: "status" }),
+    tip = make("p", { className: "tip" });
   const view = make("div", { className: "view" }, bar, stage, say, tip);
   shadow.replaceChildren(make("style", { textContent: STYLE }), view);
-  const self = { bar, stage, say, tip, view, dark: false, ink: themeInks(false), width: 0 };
+  const tell = (words) => {
+    if (say.textContent !== words) say.textContent = words;
+  };
+  const self = { tell, bar, stage, say, tip, view, dark: false, ink: themeInks(false), width: 0 };
   const theme = () => {
     self.dark = isDark(host.parentElement ?? document.body);
     self.ink = themeInks(self.dark);
-    for (const [name, value] of Object.entries(self.ink)) view.style.setProperty(`--${name}`, value);
+    for (const [name, value] of Object.entries(self.ink))
+      view.style.setProperty(`--${name}`, value);
     view.style.setProperty("--edge", self.ink.quiet);
     view.style.colorScheme = self.dark ? "dark" : "light";
   };
@@ -73,20 +115,43 @@ export function shell(host, redraw) {
   theme();
   self.width = measure();
   // Notebook shortcuts ("d d" deletes a cell) must not hear keys that are meant for us.
-  view.addEventListener("keydown", (e) => { if (e.key !== "Tab") e.stopPropagation(); });
+  view.addEventListener("keydown", (e) => {
+    if (e.key !== "Tab") e.stopPropagation();
+  });
   const sized = new ResizeObserver(() => {
     const width = measure();
-    if (view.clientWidth && width !== self.width) { self.width = width; redraw(); }
+    if (view.clientWidth && width !== self.width) {
+      self.width = width;
+      redraw();
+    }
   });
   sized.observe(view);
-  const rethemed = () => { const was = self.dark; theme(); if (was !== self.dark) redraw(); };
+  const rethemed = () => {
+    const was = self.dark;
+    theme();
+    if (was !== self.dark) redraw();
+  };
   const watched = new MutationObserver(rethemed);
   for (const node of [document.body, document.documentElement]) {
-    watched.observe(node, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-theme", "class", "theme"] });
+    watched.observe(node, {
+      attributes: true,
+      attributeFilter: ["data-jp-theme-light", "data-theme", "class", "theme"],
+    });
   }
   const system = matchMedia("(prefers-color-scheme: dark)");
   system.addEventListener("change", rethemed);
-  self.close = () => { sized.disconnect(); watched.disconnect(); system.removeEventListener("change", rethemed); };
+  /** The whole stage listens to keys: `act(event)` says whether the key was one of its own. */
+  self.steer = (label, act) => {
+    Object.assign(stage, { tabIndex: 0 });
+    stage.setAttribute("role", "application");
+    stage.setAttribute("aria-label", label);
+    stage.addEventListener("keydown", (e) => act(e) && e.preventDefault());
+  };
+  self.close = () => {
+    sized.disconnect();
+    watched.disconnect();
+    system.removeEventListener("change", rethemed);
+  };
   return self;
 }
 
@@ -94,13 +159,17 @@ export function shell(host, redraw) {
 export function board(label, on) {
   const canvas = make("canvas", { "aria-label": label });
   const point = (e) => {
-    const box = canvas.getBoundingClientRect(), zoom = box.width / (parseFloat(canvas.style.width) || box.width);
+    const box = canvas.getBoundingClientRect(),
+      zoom = box.width / (parseFloat(canvas.style.width) || box.width);
     return [(e.clientX - box.left) / zoom, (e.clientY - box.top) / zoom];
   };
   canvas.addEventListener("pointermove", (e) => on.hover?.(point(e)));
   canvas.addEventListener("pointerleave", () => on.hover?.(null));
   canvas.addEventListener("click", (e) => on.click?.(point(e)));
-  if (!on.arrow) { canvas.setAttribute("role", "img"); return canvas; }
+  if (!on.arrow) {
+    canvas.setAttribute("role", "img");
+    return canvas;
+  }
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "application");
   canvas.addEventListener("keydown", (e) => {
@@ -116,15 +185,23 @@ export function board(label, on) {
 /** Two buttons that save the view: `size()` gives [width, height], `draw(pen)` the picture. */
 export function exporters(self, name, size, draw) {
   const save = (url, kind) => make("a", { href: url, download: `${name}.${kind}` }).click();
-  const png = button("PNG", () => {
-    const canvas = make("canvas");
-    draw(new CanvasPen(canvas, ...size(), self.ink.paper));
-    save(canvas.toDataURL("image/png"), "png");
-  }, { "aria-label": "Save as PNG" });
-  const svg = button("SVG", () => {
-    const pen = new SvgPen(...size(), self.ink.paper);
-    draw(pen);
-    save(URL.createObjectURL(new Blob([pen.toString()], { type: "image/svg+xml" })), "svg");
-  }, { "aria-label": "Save as SVG" });
+  const png = button(
+    "PNG",
+    () => {
+      const canvas = make("canvas");
+      draw(new CanvasPen(canvas, ...size(), self.ink.paper));
+      save(canvas.toDataURL("image/png"), "png");
+    },
+    { "aria-label": "Save as PNG" },
+  );
+  const svg = button(
+    "SVG",
+    () => {
+      const pen = new SvgPen(...size(), self.ink.paper);
+      draw(pen);
+      save(URL.createObjectURL(new Blob([pen.toString()], { type: "image/svg+xml" })), "svg");
+    },
+    { "aria-label": "Save as SVG" },
+  );
   return make("span", { className: "bar" }, png, svg);
 }

@@ -5,7 +5,8 @@ import { fit, textWidth } from "./pen.js";
 export const show = (x, digits = 2) => {
   if (Number.isNaN(x)) return "NaN";
   if (x === -Infinity) return "−∞";
-  return x.toFixed(digits).replace("-", "−");
+  const text = x.toFixed(digits);
+  return +text ? text.replace("-", "−") : text.replace("-", "");
 };
 
 export const clamp255 = (x) => (x > 255 ? 255 : x < 0 ? 0 : Math.round(x));
@@ -19,14 +20,16 @@ export class Heat {
 
   /** The room that words take beside cells of width `cw`: left, right and top. */
   margins(cw) {
-    const widest = (words) => Math.min(96, Math.max(8, ...words.slice(0, 400).map((w) => textWidth(w, 12))));
+    const widest = (words) =>
+      Math.min(96, Math.max(8, ...words.slice(0, 400).map((w) => textWidth(w, 12))));
     const { rows, cols, m } = this;
     this.left = rows.length ? widest(rows) + 24 : 4;
     this.right = 6;
     this.slope = 6;
     this.showCols = cols.length > 0 && cw >= 11;
     if (!cols.length) return this;
-    const chip = this.colChips ? 14 : 4, wide = widest(cols);
+    const chip = this.colChips ? 14 : 4,
+      wide = widest(cols);
     this.flat = !this.showCols || wide + 4 <= cw;
     this.slope = chip + (this.flat ? 16 : wide * 0.72 + 12);
     if (!this.flat) {
@@ -64,7 +67,8 @@ export class Heat {
     const { n, m, pixels } = this;
     Object.assign(this, { values, hidden, colours, scale: { zero, gain, root } });
     if (pixels.width !== m || pixels.height !== n) Object.assign(pixels, { width: m, height: n });
-    const context = pixels.getContext("2d"), image = (this.image ??= context.createImageData(m, n));
+    const context = pixels.getContext("2d"),
+      image = (this.image ??= context.createImageData(m, n));
     const cells = new Uint32Array(image.data.buffer);
     const pack = ([r, g, b]) => 0xff000000 | (b << 16) | (g << 8) | r;
     const packed = Uint32Array.from(colours, pack);
@@ -73,7 +77,12 @@ export class Heat {
       const by = typeof gain === "number" ? gain : gain[i];
       for (let j = 0; j < m; j++, c++) {
         const x = values[c];
-        cells[c] = hidden && hidden[c] ? paper : x !== x ? bad : packed[clamp255(zero + by * (root ? Math.sqrt(x) : x))];
+        cells[c] =
+          hidden && hidden[c]
+            ? paper
+            : x !== x
+              ? bad
+              : packed[clamp255(zero + by * (root ? Math.sqrt(x) : x))];
       }
     }
     context.putImageData(image, 0, 0);
@@ -81,7 +90,10 @@ export class Heat {
 
   /** `at` = {i, j} under the pointer; `row`, `col` = chosen words. */
   draw(pen, ink, { at = null, row = null, col = null } = {}) {
-    const { n, m, cw, ch, left, top, hidden } = this, w = m * cw, h = n * ch, thin = ch < 6;
+    const { n, m, cw, ch, left, top, hidden } = this,
+      w = m * cw,
+      h = n * ch,
+      thin = ch < 6;
     pen.image(this.pixels, left, top, w, h);
     if (hidden) this.drawHidden(pen, ink);
     if (cw >= 8 && ch >= 8) {
@@ -90,8 +102,14 @@ export class Heat {
     }
     this.drawNumbers?.(pen);
     pen.rect(left, top, w, h, { stroke: ink.line });
-    const mark = (i, j, rows, cols) => pen.rect(left + j * cw - thin, top + i * ch - thin,
-      cols * cw + 2 * thin, rows * ch + 2 * thin, { stroke: ink.focus, width: thin ? 1 : 2 });
+    const mark = (i, j, rows, cols) =>
+      pen.rect(
+        left + j * cw - thin,
+        top + i * ch - thin,
+        cols * cw + 2 * thin,
+        rows * ch + 2 * thin,
+        { stroke: ink.focus, width: thin ? 1 : 2 },
+      );
     if (row !== null) mark(row, 0, 1, m);
     if (col !== null) mark(0, col, n, 1);
     if (at && at.i >= 0 && at.j >= 0) mark(at.i, at.j, 1, 1);
@@ -99,7 +117,8 @@ export class Heat {
   }
 
   drawHidden(pen, ink) {
-    const { n, m, cw, ch, left, top, hidden } = this, boxes = [];
+    const { n, m, cw, ch, left, top, hidden } = this,
+      boxes = [];
     for (let i = 0; i < n; i++) {
       for (let j = 0, from = 0; j <= m; j++) {
         if (j < m && hidden[i * m + j]) continue;
@@ -116,33 +135,46 @@ export class Heat {
       const hot = i === row || (at && at.i === i);
       if (!hot && !this.showRows) return;
       const y = top + (i + 0.5) * ch;
-      pen.text(fit(word, left - 22, size), left - 18, y, { size, align: "right", fill: hot ? ink.ink : ink.quiet, bold: hot });
+      pen.text(fit(word, left - 22, size), left - 18, y, {
+        size,
+        align: "right",
+        fill: hot ? ink.ink : ink.quiet,
+        bold: hot,
+      });
       pen.rect(left - 13, y - 4, 8, 8, { fill: tokenColour(i) });
     });
     this.cols.forEach((word, j) => {
       const hot = j === col || (at && at.j === j);
       if (!hot && !this.showCols) return;
-      const x = left + (j + 0.5) * cw, text = fit(word, 92, size), half = textWidth(text, size) / 2 + 2;
-      const style = { size, fill: hot ? ink.ink : ink.quiet, bold: hot }, y = top - (this.colChips ? 20 : 9);
+      const x = left + (j + 0.5) * cw,
+        text = fit(word, 92, size),
+        half = textWidth(text, size) / 2 + 2;
+      const style = { size, fill: hot ? ink.ink : ink.quiet, bold: hot },
+        y = top - (this.colChips ? 20 : 9);
       if (this.colChips) pen.rect(x - 4, top - 12, 8, 8, { fill: tokenColour(j) });
-      if (this.flat) pen.text(text, Math.min(width - half, Math.max(half, x)), y, { ...style, align: "center" });
+      if (this.flat)
+        pen.text(text, Math.min(width - half, Math.max(half, x)), y, { ...style, align: "center" });
       else pen.text(text, x - 2, y + 3, { ...style, turn: -45 });
     });
   }
 
   /** The cell at a point: {i, j}, with -1 for the label side; null outside. */
   at(x, y) {
-    const j = Math.floor((x - this.left) / this.cw), i = Math.floor((y - this.top) / this.ch);
+    const j = Math.floor((x - this.left) / this.cw),
+      i = Math.floor((y - this.top) / this.ch);
     if (i >= this.n || j >= this.m || (i < 0 && j < 0)) return null;
     return { i: Math.max(-1, i), j: Math.max(-1, j) };
   }
 }
 
 /** A ramp with its two ends named, so that a saved picture says what its colours mean. */
-export function drawLegend(pen, ink, colours, x, y, width, low, high) {
-  const step = width / 64;
-  for (let k = 0; k < 64; k++) pen.rect(x + k * step, y, step + 0.5, 8, { fill: css(colours[k * 4 + 3]) });
+export function drawLegend(pen, ink, { colours, low, high }, x, y) {
+  const width = 150,
+    step = width / 64,
+    style = { size: 11, fill: ink.quiet };
+  for (let k = 0; k < 64; k++)
+    pen.rect(x + k * step, y, step + 0.5, 8, { fill: css(colours[k * 4 + 3]) });
   pen.rect(x, y, width, 8, { stroke: ink.line });
-  pen.text(low, x, y + 17, { size: 11, fill: ink.quiet });
-  pen.text(high, x + width, y + 17, { size: 11, fill: ink.quiet, align: "right" });
+  pen.text(low, x, y + 17, style);
+  pen.text(high, x + width, y + 17, { ...style, align: "right" });
 }

@@ -18,7 +18,8 @@ export function softmaxRows(scores, n, m, mask) {
   const out = new Float64Array(n * m);
   for (let i = 0; i < n; i++) {
     const start = i * m;
-    let top = -Infinity, sum = 0;
+    let top = -Infinity,
+      sum = 0;
     for (let j = start; j < start + m; j++) {
       if ((!mask || mask[j]) && scores[j] > top) top = scores[j];
     }
@@ -56,7 +57,8 @@ export function namedMask(name, n, size, given) {
 
 /** Every stage of one head: scores, scaled, weights, output. `scores` may be handed in again. */
 export function stages({ query, key, value, n, d, dv }, { scale, temperature, mask }, scores) {
-  const raw = scores ?? dotProducts(query, key, n, n, d), factor = scale / temperature;
+  const raw = scores ?? dotProducts(query, key, n, n, d),
+    factor = scale / temperature;
   const scaled = new Float64Array(n * n);
   for (let c = 0; c < n * n; c++) scaled[c] = raw[c] * factor;
   const weights = softmaxRows(scaled, n, n, mask);
@@ -68,7 +70,9 @@ export function temper(weights, n, m, temperature) {
   if (temperature === 1) return weights;
   const out = new Float64Array(n * m);
   for (let i = 0; i < n; i++) {
-    let top = 0, before = 0, after = 0;
+    let top = 0,
+      before = 0,
+      after = 0;
     for (let c = i * m; c < (i + 1) * m; c++) {
       before += weights[c];
       top = Math.max(top, weights[c]);

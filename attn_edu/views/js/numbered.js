@@ -5,8 +5,11 @@ import { inkOn } from "./palette.js";
 export class NumberedHeat extends Heat {
   /** The colour of one cell, as bytes; null for NaN. */
   colourAt(i, value) {
-    const { zero, gain, root } = this.scale, by = gain[i] ?? gain;
-    return value !== value ? null : this.colours[clamp255(zero + by * (root ? Math.sqrt(value) : value))];
+    const { zero, gain, root } = this.scale,
+      by = gain[i] ?? gain;
+    return value !== value
+      ? null
+      : this.colours[clamp255(zero + by * (root ? Math.sqrt(value) : value))];
   }
 
   drawNumbers(pen) {
@@ -14,10 +17,15 @@ export class NumberedHeat extends Heat {
     if (cw < 30 || ch < 14) return;
     for (let c = 0; c < n * m; c++) {
       if (hidden && hidden[c]) continue;
-      const i = Math.floor(c / m), value = this.values[c], rgb = this.colourAt(i, value);
+      const i = Math.floor(c / m),
+        value = this.values[c],
+        rgb = this.colourAt(i, value);
       const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
-      pen.text(show(value, digits), left + ((c % m) + 0.5) * cw, top + (i + 0.5) * ch + 0.5,
-        { size: 10.5, align: "center", fill: rgb ? inkOn(rgb) : "#fff" });
+      pen.text(show(value, digits), left + ((c % m) + 0.5) * cw, top + (i + 0.5) * ch + 0.5, {
+        size: 10.5,
+        align: "center",
+        fill: rgb ? inkOn(rgb) : "#fff",
+      });
     }
   }
 }

@@ -1,12 +1,12 @@
-// Splitting heads: where each number of (n, h·d) lands under `view` alone and under `view` and `transpose`.
+// Splitting heads: where each number of (n, h·d) lands under `view`, and under `view` and `transpose`.
 import { KEYS, board, button, clamp, exporters, make, shell } from "./controls.js";
+import { wrap } from "./layout.js";
 import { bytesOf, inkOn, tokenColour } from "./palette.js";
 import { CanvasPen, fit, textWidth } from "./pen.js";
 
-const HOW = {
-  view: "x.view(B, h, n, d)",
-  transpose: "x.view(B, n, h, d).transpose(1, 2)",
-};
+const HOW = { view: "x.view(B, h, n, d)", transpose: "x.view(B, n, h, d).transpose(1, 2)" };
+const TOP = 26,
+  ROW = 26;
 
 /** The flat place in (n, h·d) that stands at head, row, column after the split. */
 export function source(how, { n, heads, d }, head, row, column) {
@@ -14,112 +14,148 @@ export function source(how, { n, heads, d }, head, row, column) {
 }
 
 export async function mountSplit(host, first, hooks = {}) {
-  let data;
+  let data,
+    canvases = [];
   const state = { method: "view", token: null };
-  const tell = (name, value) => hooks.changed?.(name, value, true);
   const self = shell(host, () => render());
-  const go = (change) => { Object.assign(state, change); render(); };
-  const pick = (token) => { go({ token: token === state.token ? null : token }); tell("selection", state.token); };
-  const ways = Object.keys(HOW).map((how) => button(HOW[how], () => { go({ method: how }); tell("method", how); }));
+  const go = (change) => {
+    Object.assign(state, change);
+    render();
+  };
+  const choose = (method) => {
+    go({ method });
+    hooks.changed?.("method", method, true);
+  };
+  const pick = (token) => {
+    go({ token });
+    hooks.changed?.("selection", token, true);
+  };
+  const ways = Object.entries(HOW).map(([how, text]) => [how, button(text, () => choose(how))]);
 
-  // Every panel: a title, row labels, and cells that name their origin: [token, feature].
+  // ---- panels: a title, and the flat place that each cell comes from -----------------------------
   const width = () => data.heads * data.d;
-  const panels = () => [
-    { title: `x: (n, h·d) = (${data.n}, ${width()})`, rows: data.n, cols: width(), from: (i, c) => i * width() + c },
-    ...Array.from({ length: data.heads }, (_, h) => ({
-      title: `head ${h}: (n, d) = (${data.n}, ${data.d})`, head: h, rows: data.n, cols: data.d,
+  const owner = (at) => Math.floor(at / width());
+  function panels() {
+    const { n, heads, d } = data;
+    const whole = {
+      title: `x: (n, h·d) = (${n}, ${width()})`,
+      cols: width(),
+      from: (i, c) => i * width() + c,
+    };
+    const head = (_, h) => ({
+      title: `head ${h}: (n, d) = (${n}, ${d})`,
+      cols: d,
       from: (i, c) => source(state.method, data, h, i, c),
-    })),
-  ];
-  const right = (h, i, at) => Math.floor(at / width()) === i && Math.floor((at % width()) / data.d) === h;
-  const cell = () => Math.max(18, Math.min(40, (self.width - labels() - 8) / width()));
-  const labels = () => Math.min(90, Math.max(...data.tokens.map((t) => textWidth(t, 12)))) + 24;
-  const size = (p) => [Math.max(labels() + p.cols * cell() + 6, 190), 26 + p.rows * 26 + 6];
+    });
+    return [whole, ...Array.from({ length: heads }, head)];
+  }
+  const left = () => Math.min(90, Math.max(...data.tokens.map((t) => textWidth(t, 12)))) + 24;
+  const cell = () => clamp((self.width - left() - 8) / width(), 41, 18);
+  const size = ({ cols }) => [Math.max(left() + cols * cell() + 6, 190), TOP + data.n * ROW + 6];
 
-  function drawPanel(pen, p) {
-    const cw = cell(), left = labels(), top = 26, ch = 26;
-    pen.text(p.title, 4, 11, { size: 13, fill: self.ink.ink, bold: true });
-    for (let i = 0; i < p.rows; i++) {
-      const y = top + i * ch, hot = state.token === i;
-      pen.text(fit(data.tokens[i], left - 22, 12), left - 18, y + ch / 2, { size: 12, align: "right", fill: hot ? self.ink.ink : self.ink.quiet, bold: hot });
-      pen.rect(left - 13, y + ch / 2 - 4, 8, 8, { fill: tokenColour(i) });
-      for (let c = 0; c < p.cols; c++) {
-        const at = p.from(i, c), token = Math.floor(at / width()), x = left + c * cw;
-        const dim = state.token !== null && state.token !== token;
-        const fill = tokenColour(token);
-        pen.rect(x + 0.75, y + 0.75, cw - 1.5, ch - 1.5, { fill, alpha: dim ? 0.16 : 1 });
-        const name = cw >= 30 ? `${token}·${at % width()}` : at % width();
-        pen.text(name, x + cw / 2, y + ch / 2 + 0.5, { size: 11, align: "center", fill: dim ? self.ink.quiet : inkOn(bytesOf(fill)) });
-      }
-    }
-    if (p.head === undefined) for (let h = 1; h < data.heads; h++) pen.rect(left + h * data.d * cw - 1, top - 4, 2, p.rows * ch + 8, { fill: self.ink.ink });
+  function drawCell(pen, at, x, y, cw) {
+    const token = owner(at),
+      fill = tokenColour(token),
+      feature = at % width();
+    const dim = state.token !== null && state.token !== token;
+    pen.rect(x + 0.75, y + 0.75, cw - 1.5, ROW - 1.5, { fill, alpha: dim ? 0.16 : 1 });
+    const ink = dim ? self.ink.quiet : inkOn(bytesOf(fill));
+    pen.text(cw >= 30 ? `${token}·${feature}` : feature, x + cw / 2, y + ROW / 2 + 0.5, {
+      size: 11,
+      align: "center",
+      fill: ink,
+    });
+  }
+  function drawPanel(pen, { title, cols, from }) {
+    const cw = cell(),
+      x = left(),
+      { ink, quiet } = self.ink;
+    pen.text(title, 4, 11, { size: 13, fill: ink, bold: true });
+    data.tokens.forEach((word, i) => {
+      const y = TOP + i * ROW,
+        bold = state.token === i;
+      pen.text(fit(word, x - 22, 12), x - 18, y + ROW / 2, {
+        size: 12,
+        align: "right",
+        fill: bold ? ink : quiet,
+        bold,
+      });
+      pen.rect(x - 13, y + ROW / 2 - 4, 8, 8, { fill: tokenColour(i) });
+      for (let c = 0; c < cols; c++) drawCell(pen, from(i, c), x + c * cw, y, cw);
+    });
+    for (let c = data.d; c < cols; c += data.d)
+      pen.rect(x + c * cw - 1, TOP - 4, 2, data.n * ROW + 8, { fill: ink });
   }
 
   function sentence() {
-    const { n, heads, d, tokens } = data, landed = Array.from({ length: heads }, () => new Set());
-    let good = 0, all = n * width();
-    for (let h = 0; h < heads; h++) for (let i = 0; i < n; i++) for (let c = 0; c < d; c++) {
-      const at = source(state.method, data, h, i, c);
-      good += right(h, i, at);
-      if (Math.floor(at / width()) === state.token) landed[h].add(i);
+    const { n, heads, d, tokens } = data,
+      rows = Array.from({ length: heads }, () => new Set());
+    let right = 0;
+    for (let c = 0; c < n * width(); c++) {
+      const [h, i, k] = [Math.floor(c / (n * d)), Math.floor(c / d) % n, c % d];
+      const at = source(state.method, data, h, i, k);
+      right += at === source("transpose", data, h, i, k);
+      if (owner(at) === state.token) rows[h].add(i);
     }
-    const place = `${good} of ${all} numbers stand in the right head and row.`;
+    const place = `${right} of ${n * width()} numbers stand in the right head and row.`;
     if (state.token === null) return place;
-    const where = landed.map((rows, h) => rows.size && `head ${h}: row${rows.size > 1 ? "s" : ""} ${[...rows].join(", ")}`).filter(Boolean);
-    return `“${tokens[state.token]}” lands in ${where.join("; ")}. ${place}`;
+    const name = (found, h) =>
+      found.size && `head ${h}: row${found.size > 1 ? "s" : ""} ${[...found].join(", ")}`;
+    return `“${tokens[state.token]}” lands in ${rows.map(name).filter(Boolean).join("; ")}. ${place}`;
   }
 
-  let drawn = [];
   function render() {
     if (!data) return;
-    ways.forEach((w, k) => w.setAttribute("aria-pressed", Object.keys(HOW)[k] === state.method));
-    const list = panels();
-    if (drawn.length !== list.length) {
-      drawn = list.map(() => board("", { click: (p) => {
-        const i = Math.floor((p[1] - 26) / 26);
-        if (i >= 0 && i < data.n) pick(i);
-      } }));
-      self.stage.replaceChildren(drawn[0], make("i", { className: "break" }), ...drawn.slice(1));
-    }
-    list.forEach((p, k) => {
-      drawPanel(new CanvasPen(drawn[k], ...size(p), self.ink.paper), p);
-      drawn[k].setAttribute("aria-label", p.title);
+    for (const [how, node] of ways) node.setAttribute("aria-pressed", how === state.method);
+    panels().forEach((panel, k) => {
+      drawPanel(new CanvasPen(canvases[k], ...size(panel), self.ink.paper), panel);
+      canvases[k].setAttribute("aria-label", panel.title);
     });
-    self.say.textContent = sentence();
-    self.tip.textContent = `A cell reads ${cell() >= 30 ? "word·feature" : "the feature; its colour is the word's"}. Click a word, or use the arrow keys, to see where its features land.`;
+    self.tell(sentence());
+    const reads = cell() >= 30 ? "word·feature" : "the feature; its colour is the word's";
+    self.tip.textContent = `A cell reads ${reads}. Click a word, or use the arrow keys, to see where its features land.`;
   }
   async function load(next) {
     data = next;
-    Object.assign(state, { method: next.method, token: next.selection ?? null });
-    const places = () => {
-      let y = 0, x = 0, wide = 0;
-      const list = panels().map((p, k) => {
-        const [w, h] = size(p);
-        if (k === 1 || x + w > 1200) { y += h + 12; x = 0; }
-        const at = [p, x, y];
-        x += w + 14;
-        wide = Math.max(wide, x);
-        return at;
-      });
-      return { list, size: [wide, y + size(list[0][0])[1]] };
+    Object.assign(state, { method: next.method, token: next.selection });
+    const click = ([, y]) => {
+      const i = Math.floor((y - TOP) / ROW);
+      if (i >= 0 && i < data.n) pick(i === state.token ? null : i);
     };
-    const saves = exporters(self, data.name, () => places().size, (pen) => {
-      for (const [p, x, y] of places().list) pen.group(x, y, () => drawPanel(pen, p));
-    });
-    self.bar.replaceChildren(...ways, saves);
+    canvases = panels().map(() => board("", { click }));
+    self.stage.replaceChildren(
+      canvases[0],
+      make("i", { className: "break" }),
+      ...canvases.slice(1),
+    );
+    const placed = () => wrap(panels().map(size), 1200, 14, 0);
+    const saves = exporters(
+      self,
+      data.name,
+      () => placed().size,
+      (pen) => {
+        const { places } = placed();
+        panels().forEach((panel, k) => pen.group(...places[k], () => drawPanel(pen, panel)));
+      },
+    );
+    self.bar.replaceChildren(...ways.map(([, node]) => node), saves);
     render();
   }
-  self.stage.tabIndex = 0;
-  self.stage.setAttribute("role", "application");
-  self.stage.setAttribute("aria-label", "Where each word's features land. Up and down choose a word, left and right the way of splitting.");
-  self.stage.addEventListener("keydown", (e) => {
-    const move = KEYS[e.key];
-    if (move?.[1]) { go({ method: move[1] < 0 ? "view" : "transpose" }); tell("method", state.method); }
-    else if (move) { go({ token: clamp((state.token ?? -1) + move[0], data.n) }); tell("selection", state.token); }
-    else if (e.key === "Escape") { go({ token: null }); tell("selection", null); }
-    else return;
-    e.preventDefault();
-  });
+  self.steer(
+    "Where each word's features land. Up and down choose a word, left and right the way of splitting.",
+    (e) => {
+      const [di, dj] = KEYS[e.key] ?? [0, 0];
+      if (e.key === "Escape") pick(null);
+      else if (dj) choose(dj < 0 ? "view" : "transpose");
+      else if (di) pick(clamp((state.token ?? -1) + di, data.n));
+      else return false;
+      return true;
+    },
+  );
   await load(first);
-  return { load, close: self.close, set: (name, value) => go(name === "selection" ? { token: value } : { [name]: value }) };
+  return {
+    load,
+    close: self.close,
+    set: (name, value) => go({ [name === "selection" ? "token" : name]: value }),
+  };
 }
