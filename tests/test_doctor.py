@@ -47,11 +47,12 @@ def test_missing_data_is_told(monkeypatch, tmp_path):
     assert "is missing" in finding.remedy
 
 
-def test_wrong_attention_is_found(monkeypatch):
+@pytest.mark.parametrize("change", [{"scale": 1.0}, {"mask": None}])
+def test_wrong_attention_is_found(monkeypatch, change):
     right = attn_edu.attention.scaled_dot_product_attention
 
-    def unscaled(query, key, value, *, mask=None):
-        return right(query, key, value, mask=mask, scale=1.0)
+    def wrong(query, key, value, *, mask=None):
+        return right(query, key, value, **{"mask": mask, **change})
 
-    monkeypatch.setattr(attn_edu.attention, "scaled_dot_product_attention", unscaled)
+    monkeypatch.setattr(attn_edu.attention, "scaled_dot_product_attention", wrong)
     assert not doctor.attention().ok
