@@ -34,14 +34,13 @@ class RudeError(Exception):
 
 
 class Stubborn(torch.Tensor):
-    """A tensor that says that it equals everything."""
-
-    def __eq__(self, other):
-        return True
+    """A tensor that says that it is close to everything."""
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
-        return torch.ones((), dtype=torch.bool)
+        if function is torch.isclose:
+            return torch.ones((), dtype=torch.bool)
+        return super().__torch_function__(function, types, args, kwargs or {})
 
 
 FORMS = [
@@ -124,6 +123,23 @@ def test_not_attempted_with_docstring_pass_or_a_gap():
         assert check("02.scores", answer).status == "not attempted"
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (True, "a bool"),
+        ("3", "a str"),
+        (1j, "a complex"),
+        (torch.tensor([3]), "a tensor of shape (1,)"),
+        (torch.tensor(1j), "complex"),
+        (float("nan"), "It is NaN"),
+    ],
+)
+def test_what_is_no_number_where_a_number_is_expected(value, said):
+    result = check("01.path_length", lambda n, kind, window: value)
+    assert result.status == "form"
+    assert said in result.message
+
+
 def test_forgotten_return_is_not_an_untouched_starter():
     def answer(query, key):
         scores = query @ key.mT  # noqa: F841
@@ -131,7 +147,7 @@ def test_forgotten_return_is_not_an_untouched_starter():
     assert "returned None" in check("02.scores", answer).message
 
 
-def test_a_subclass_that_equals_everything_does_not_pass():
+def test_a_subclass_that_is_close_to_everything_does_not_pass():
     assert not check("02.scores", lambda q, k: (q @ k.mT * 2).as_subclass(Stubborn)).passed
 
 
@@ -166,11 +182,15 @@ def sleeps(query, key):
     time.sleep(60)
 
 
+swallowed = []
+
+
 def swallows(query, key):
     while True:
         try:
             time.sleep(0.001)
         except BaseException:
+            swallowed.append(1)
             continue
 
 
@@ -185,12 +205,26 @@ def cleans_up(query, key):
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timer")
 @pytest.mark.parametrize("answer", [spins, sleeps, swallows, cleans_up])
 def test_an_answer_that_hangs_is_stopped(short, answer):
+    swallowed.clear()
     before = signal.getsignal(signal.SIGALRM)
     result = check("02.scores", answer)
     assert result.status == "form"
     assert "stopped after 0.75 seconds" in result.message
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert len(swallowed) <= 3
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timer")
+def test_an_alarm_outside_of_the_answer_does_nothing():
+    handlers = []
+
+    def answer(query, key):
+        handlers.append(signal.getsignal(signal.SIGALRM))
+        return query @ key.mT
+
+    assert check("02.scores", answer).passed
+    assert handlers[0](signal.SIGALRM, sys._getframe()) is None
 
 
 def test_hanging_on_one_case_only_is_said_too(short):
