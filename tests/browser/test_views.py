@@ -26,6 +26,7 @@ LIVE = [
     "live = AttentionMap(weights, words).live(); live",
     "steps = AttentionSteps(query, key, value).live(); steps",
     "live.layer = 1; live.selection = (8, 1); steps.mask = 'causal'; steps.temperature = 2.0",
+    "print('SILENT', round(steps.scale, 3))",
     "heard = []; steps.observe(lambda change: heard.append(change['new']), 'scale')",
     "print('READ', live.layer, live.head, live.selection, steps.temperature)",
     "print('HEARD', len(heard), round(steps.scale, 3))",
@@ -210,6 +211,34 @@ def test_the_same_view_twice_on_a_page_works_independently(browser, tmp_path):
     assert second.get_by_label("Head", exact=True).input_value() == "0"
 
 
+def test_masked_cells_say_so_and_colours_follow_menu_and_theme(browser, tmp_path):
+    import torch
+
+    from attn_edu.attention import causal_mask
+    from attn_edu.views import AttentionMap
+
+    weights = torch.tril(torch.ones(6, 6)) / torch.arange(1, 7)[:, None]
+    path = AttentionMap(weights, mask=causal_mask(6)).to_html(tmp_path / "view.html")
+    page = open_offline(browser, path, color_scheme="light")
+    canvas = page.locator("figure canvas").first
+    canvas.focus()
+    page.keyboard.press("ArrowDown")
+    assert said(page) == "“0” → “0”: 1.0000"
+    page.keyboard.press("ArrowRight")
+    assert said(page) == "“0” → “1”: masked"
+    looks = {pixels(canvas)}
+    for colour in ("sqrt", "row"):
+        page.get_by_label("Colour", exact=True).select_option(colour)
+        looks.add(pixels(canvas))
+    corner = "c => c.getContext('2d').getImageData(1, 1, 1, 1).data[0]"
+    assert canvas.evaluate(corner) > 240
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(100)
+    assert canvas.evaluate(corner) < 40
+    looks.add(pixels(canvas))
+    assert len(looks) == 4
+
+
 def test_pictures_can_be_saved(browser, tmp_path):
     import torch
 
@@ -261,19 +290,24 @@ def test_live_views_speak_with_python_both_ways(lab, page_of):
     slider.focus()
     page.keyboard.press("ArrowLeft")
     lab.wait_idle(page)
-    run_cell(lab, page, 5)
-    assert "READ 1 2 (8, 1) 1.7" in output(page, 5).inner_text()
+    run_cell(lab, page, 6)
+    assert "READ 1 2 (8, 1) 1.7" in output(page, 6).inner_text()
     # nobody observes: while the slider moves, Python hears nothing; at its release, the last value
     scale = steps.get_by_label("Divide scores by", exact=True)
     move = "(e, x) => { e.value = x; e.dispatchEvent(new Event('input')) }"
-    scale.evaluate(move, 0.5)
-    run_cell(lab, page, 4)  # from here on somebody observes
-    for x in (0.4, 0.3, 0.2):
+    scale.evaluate(move, 0.4)
+    run_cell(lab, page, 4)
+    assert "SILENT 0.5\n" in output(page, 4).inner_text() + "\n"
+    scale.evaluate("e => e.dispatchEvent(new Event('change'))")
+    run_cell(lab, page, 4)
+    assert "SILENT 0.574" in output(page, 4).inner_text()
+    run_cell(lab, page, 5)  # from here on somebody observes
+    for x in (0.3, 0.25, 0.2):
         scale.evaluate(move, x)
         page.wait_for_timeout(150)
     lab.wait_idle(page)
-    run_cell(lab, page, 6)
-    assert "HEARD 3 0.758" in output(page, 6).inner_text()
     run_cell(lab, page, 7)
+    assert "HEARD 3 0.758" in output(page, 7).inner_text()
+    run_cell(lab, page, 8)
     assert map_.get_by_role("application", name="3 words by 3").count() == 1
     assert not lab.errors(page) and not lab.console_errors(page)

@@ -93,5 +93,5 @@ test("labels cannot break out of a saved SVG", () => {
 });
 
 test("the largest weights come first, ties in order, zeros and NaN never", () => {
-  assert.deepEqual(largest([9, 0.2, 0.5, NaN, 0.5, 0], 1, 5, 3), [1, 3, 0]);
+  assert.deepEqual(largest([9, 0.2, 0.5, NaN, 0.5, 0], 1, 5, 5), [1, 3, 0]);
 });
