@@ -37,7 +37,7 @@ def style() -> list[str]:
 
 def javascript() -> list[str]:
     files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests" / "js").glob("*.test.mjs"))
-    return [node() or "node", "--test", *files] if files else []
+    return [node() or "node", "--test", "--test-reporter=spec", *files] if files else []
 
 
 def python(stages: list[str], options: list[str]) -> list[str]:
