@@ -6,7 +6,7 @@ import { unpack } from "../../attn_edu/views/js/codec.js";
 import { TOKEN_COLOURS, inkOn, ramp } from "../../attn_edu/views/js/palette.js";
 import { SvgPen } from "../../attn_edu/views/js/pen.js";
 import { source } from "../../attn_edu/views/js/split.js";
-import { largest } from "../../attn_edu/views/js/table.js";
+import { largest } from "../../attn_edu/views/js/words.js";
 
 const told = JSON.parse(readFileSync(new URL("fixtures.json", import.meta.url)));
 

@@ -2,13 +2,6 @@
 import { bytesOf, css, tokenColour } from "./palette.js";
 import { fit, textWidth } from "./pen.js";
 
-export const show = (x, digits = 2) => {
-  if (Number.isNaN(x)) return "NaN";
-  if (x === -Infinity) return "−∞";
-  const text = x.toFixed(digits);
-  return +text ? text.replace("-", "−") : text.replace("-", "");
-};
-
 export const clamp255 = (x) => (x > 255 ? 255 : x < 0 ? 0 : Math.round(x));
 
 export class Heat {

@@ -2,11 +2,12 @@
 import { unpack } from "./codec.js";
 import { board, button, clamp, exporters, menu, shell } from "./controls.js";
 import { Grid } from "./grid.js";
-import { Heat, drawLegend, show } from "./heat.js";
+import { Heat, drawLegend } from "./heat.js";
 import { Lines } from "./lines.js";
+import { headName, mapSentence, mapTable } from "./mapwords.js";
 import { CanvasPen } from "./pen.js";
 import { weightShades } from "./shades.js";
-import { largest, numbers } from "./table.js";
+import { numbers } from "./table.js";
 
 const COLOURS = [
   ["linear", "linear"],
@@ -65,50 +66,7 @@ export async function mountMap(host, first, hooks = {}) {
   };
   const shadesOf = (values) => weightShades(values, data.n, data.m, state.colour, self.dark);
 
-  // ---- in words ----------------------------------------------------------------------------------
-  const headName = () => {
-    const { layer, head } = state;
-    return (
-      [data.layers > 1 && `layer ${layer}`, data.heads > 1 && `head ${head}`]
-        .filter(Boolean)
-        .join(", ") || "weights"
-    );
-  };
-  const number = (v) => (weights.digits > 2 ? show(v, weights.digits) : `about ${show(v)}`);
-  const best = (values, from, length, words) =>
-    largest(values, from, length, 3)
-      .map((k) => `“${words[k]}” ${number(values[from + k])}`)
-      .join(", ") || "no word";
-  function sentence() {
-    const { at, row, col } = state,
-      { query, key } = data.tokens,
-      { n, m } = data;
-    const i = (at ? at.i : row) ?? -1,
-      j = (at ? at.j : col) ?? -1,
-      c = i * m + j;
-    if (i >= 0 && j >= 0)
-      return `“${query[i]}” → “${key[j]}”: ${heat.hidden && heat.hidden[c] ? "masked" : number(flat[c])}`;
-    if (i >= 0) return `“${query[i]}” looks at ${best(flat, i * m, m, key)}`;
-    if (j < 0) return "";
-    return `“${key[j]}” is looked at by ${best(
-      query.map((_, k) => flat[k * m + j]),
-      0,
-      n,
-      query,
-    )}`;
-  }
-  const table = numbers(() => {
-    const { query, key } = data.tokens,
-      { n, m } = data,
-      few = n <= 16 && m <= 16;
-    const cell = (i, j) => show(flat[i * m + j], 3);
-    const three = (i) => largest(flat, i * m, m, 3).map((j) => `${key[j]} ${cell(i, j)}`);
-    return {
-      caption: headName() + (few ? "" : ": the three largest weights of each word"),
-      head: ["word", ...(few ? key : ["1st", "2nd", "3rd"])],
-      rows: query.map((word, i) => [word, ...(few ? key.map((_, j) => cell(i, j)) : three(i))]),
-    };
-  });
+  const table = numbers(() => mapTable(data, flat, headName(data, state)));
 
   // ---- the three canvases ------------------------------------------------------------------------
   const heatBoard = board("", {
@@ -168,7 +126,7 @@ export async function mountMap(host, first, hooks = {}) {
   function paint() {
     if (state.all) return;
     drawHeat(new CanvasPen(heatBoard, heat.width, heat.height + 30, self.ink.paper), state.at);
-    self.tell(sentence());
+    self.tell(mapSentence(data, state, flat, heat.hidden, weights.digits));
   }
   function paintGrid() {
     drawGrid(new CanvasPen(gridBoard, grid.width, grid.height, self.ink.paper));
@@ -176,7 +134,7 @@ export async function mountMap(host, first, hooks = {}) {
   }
   function label() {
     const { layers, heads, n, m } = data,
-      name = headName();
+      name = headName(data, state);
     const say = (canvas, words) => canvas.setAttribute("aria-label", words);
     say(heatBoard, `Attention map, ${name}: ${n} words by ${m}. Arrow keys read the weights.`);
     say(lineBoard, `Lines from each word to the words it looks at, ${name}`);

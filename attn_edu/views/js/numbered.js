@@ -1,6 +1,7 @@
 // A matrix with a number in each cell that is wide enough for one.
-import { Heat, clamp255, show } from "./heat.js";
+import { Heat, clamp255 } from "./heat.js";
 import { inkOn } from "./palette.js";
+import { show } from "./words.js";
 
 export class NumberedHeat extends Heat {
   /** The colour of one cell, as bytes; null for NaN. */

@@ -1,6 +1,6 @@
 // From weights to colours: a ramp, how values fall on it, and the words at its two ends.
-import { show } from "./heat.js";
 import { ramp } from "./palette.js";
+import { show } from "./words.js";
 
 /** For `Heat.paint` and the legend. `colour`: "linear", "sqrt" or "row"; negatives get two sides. */
 export function weightShades(values, n, m, colour, dark) {

@@ -11,13 +11,14 @@ import {
   slider,
   temperatureSlider,
 } from "./controls.js";
-import { Heat, show } from "./heat.js";
+import { Heat } from "./heat.js";
 import { wrap } from "./layout.js";
 import { dotProducts, namedMask, stages } from "./math.js";
 import { NumberedHeat } from "./numbered.js";
 import { ramp } from "./palette.js";
 import { CanvasPen, textWidth } from "./pen.js";
-import { largest, numbers } from "./table.js";
+import { divisor, sized, stepSentence, stepTable, stepTitles } from "./stepwords.js";
+import { numbers } from "./table.js";
 
 const NAMES = ["scores", "scaled", "masked", "weights", "output"];
 const MASKS = [
@@ -57,63 +58,11 @@ export async function mountSteps(host, first, hooks = {}) {
     hooks.changed?.("selection", [row, col], true);
   };
 
-  // ---- the divisor: its slider moves along d^a, so that 1, √d and d stand at 0, 1/2 and 1 --------
+  // the divisor's slider moves along d^a, so that 1, √d and d stand at 0, 1/2 and 1
   const base = () => Math.max(2, data.d);
   const exponent = (scale) => -Math.log(scale) / Math.log(base());
   const scaleAt = (a) => (a === 0.5 ? 1 / Math.sqrt(data.d) : base() ** -a);
-  function divisor() {
-    const by = 1 / state.scale,
-      is = (x) => Math.abs(by / x - 1) < 1e-6;
-    const name = is(1)
-      ? " (not scaled)"
-      : is(Math.sqrt(data.d))
-        ? " = √d"
-        : is(data.d)
-          ? " = d"
-          : "";
-    return (by >= 1000 ? by.toExponential(1) : show(by)) + name;
-  }
-
-  // ---- in words ----------------------------------------------------------------------------------
-  const sized = () => state.mask === "window" || state.mask === "block";
-  const hides = (c) => mask.hidden && mask.hidden[c];
-  const titles = () => [
-    ["1 scores", "query · key"],
-    [
-      "2 scaled",
-      `÷ ${divisor()}${state.temperature === 1 ? "" : `, ÷ ${show(state.temperature)}`}`,
-    ],
-    ["3 masked", state.mask + (sized() ? ` of ${state.size}` : "")],
-    ["4 softmax", data.n > 20 ? "weights, square-root colour" : "weights"],
-    ["5 output", "weights × value"],
-  ];
-  function sentence() {
-    const { row: i, col: j } = state,
-      { tokens, n } = data;
-    if (i === null) return "";
-    if (j !== null) {
-      const c = i * n + j,
-        end = hides(c) ? "masked: weight 0" : `weight ${show(now.weights[c], 4)}`;
-      return `“${tokens[i]}” → “${tokens[j]}”: score ${show(now.scores[c], 3)}, scaled ${show(now.scaled[c], 3)}, ${end}`;
-    }
-    const most = largest(now.weights, i * n, n, 4);
-    if (!most.length) return `“${tokens[i]}” may look at no word: its output is 0`;
-    const terms = most.map((k) => `${show(now.weights[i * n + k])} · “${tokens[k]}”`);
-    return `“${tokens[i]}” = ${terms.join(" + ")}${most.length < Math.min(4, n) || n <= 4 ? "" : " + …"}`;
-  }
-  const table = numbers(() => {
-    const i = state.row ?? 0,
-      { tokens, n } = data,
-      few = n <= 16,
-      stages = NAMES.slice(0, 4);
-    const order = few ? tokens.map((_, j) => j) : largest(now.weights, i * n, n, 16);
-    const cell = (name, c) => show(name === "masked" && hides(c) ? -Infinity : now[name][c], 4);
-    return {
-      caption: `The row of “${tokens[i]}”${few ? "" : ", its 16 largest weights"}`,
-      head: ["looks at", ...stages],
-      rows: order.map((j) => [tokens[j], ...stages.map((name) => cell(name, i * n + j))]),
-    };
-  });
+  const table = numbers(() => stepTable(data, state, now, mask.hidden));
 
   // ---- drawing -----------------------------------------------------------------------------------
   const shadesOf = (name) =>
@@ -140,19 +89,21 @@ export async function mountSteps(host, first, hooks = {}) {
   function update() {
     compute();
     for (const name in boxes) boxes[name].set(state[name]);
-    sizeLabel.hidden = !sized();
-    const named = titles();
+    sizeLabel.hidden = !sized(state.mask);
+    const named = stepTitles(data, state);
     panels.forEach((panel, k) => {
-      const { name, heat, canvas } = panel,
-        values = now[name];
+      const { name, heat, canvas } = panel;
+      const values = now[name];
       const hidden = name === "masked" || name === "weights" ? mask.hidden : null;
-      if (heat.values !== values || heat.hidden !== hidden || panel.dark !== self.dark) {
-        heat.paint(values, shadesOf(name), self.ink, hidden);
-        panel.dark = self.dark;
-      }
+      const stale = heat.values !== values || heat.hidden !== hidden || panel.dark !== self.dark;
+      if (stale) heat.paint(values, shadesOf(name), self.ink, hidden);
+      panel.dark = self.dark;
+      const seen = `${state.row} ${state.col} ${named[k]} ${heat.width} ${heat.height} ${devicePixelRatio}`;
+      if (!stale && panel.seen === seen) return;
+      panel.seen = seen;
       drawPanel(new CanvasPen(canvas, heat.width, heat.height, self.ink.paper), panel, named[k]);
     });
-    self.tell(sentence());
+    self.tell(stepSentence(data, state, now, mask.hidden));
     table.refresh();
   }
   function render() {
@@ -214,7 +165,7 @@ export async function mountSteps(host, first, hooks = {}) {
       step: 0.05,
       value: state.scale,
     };
-    const by = { ...range, from: exponent, to: scaleAt, words: divisor };
+    const by = { ...range, from: exponent, to: scaleAt, words: () => divisor(state.scale, data.d) };
     const size = make("input", { type: "number", min: 1, max: data.n, value: state.size });
     size.addEventListener("input", () => {
       if (+size.value >= 1) pick("size", Math.round(+size.value));
@@ -237,7 +188,7 @@ export async function mountSteps(host, first, hooks = {}) {
       data.name,
       () => placed().size,
       (pen) => {
-        const named = titles(),
+        const named = stepTitles(data, state),
           { places } = placed();
         panels.forEach((panel, k) =>
           pen.group(...places[k], () => drawPanel(pen, panel, named[k])),

@@ -28,9 +28,3 @@ export function numbers(fill) {
   box.addEventListener("toggle", refresh);
   return { node: box, refresh };
 }
-
-/** Positions of the `k` largest of `count` numbers from `start`, largest first. */
-export function largest(values, start, count, k) {
-  const order = Array.from({ length: count }, (_, j) => j).filter((j) => values[start + j] > 0);
-  return order.sort((a, b) => values[start + b] - values[start + a]).slice(0, k);
-}
