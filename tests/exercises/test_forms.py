@@ -206,12 +206,13 @@ def cleans_up(query, key):
 @pytest.mark.parametrize("answer", [spins, sleeps, swallows, cleans_up])
 def test_an_answer_that_hangs_is_stopped(short, answer):
     swallowed.clear()
-    before = signal.getsignal(signal.SIGALRM)
+    before, tracer = signal.getsignal(signal.SIGALRM), sys.gettrace()
     result = check("02.scores", answer)
     assert result.status == "form"
     assert "stopped after 0.75 seconds" in result.message
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert sys.gettrace() is tracer
     assert len(swallowed) <= 3
 
 

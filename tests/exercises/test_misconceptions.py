@@ -23,6 +23,14 @@ def test_caught_and_named(one, belief):
     assert belief.why in result.message
 
 
+def test_only_what_concerns_different_things_is_combined():
+    for one in exercises():
+        for group in one.beliefs():
+            changed = [name for belief in group for name in belief.change]
+            assert len(set(changed)) == len(changed)
+            assert all(name in one.wrong(*group).keywords for name in changed)
+
+
 def _agree(cases, first, second):
     for case in cases:
         try:
