@@ -31,8 +31,8 @@ def scaled_dot_product_attention(
         may see (padding), has no influence, even where it is infinite or NaN.
 
     Raises:
-        ValueError: an argument has a wrong shape, dtype or device.
-        TypeError: an argument is not a tensor, or the mask is not boolean.
+        ValueError: an argument has a wrong shape, dtype or device; the mask is not boolean.
+        TypeError: an argument is not a tensor.
     """
     _, scale = check_inputs(query, key, value, mask=mask, scale=scale)
     query = query * scale  # before the product: half-precision scores overflow less easily
@@ -127,7 +127,7 @@ def check_mask(mask: Tensor, query: Tensor, key: Tensor, lead: torch.Size) -> to
     if not isinstance(mask, Tensor):
         raise TypeError(f"mask: got {type(mask).__name__}; accepted is a boolean tensor or None.")
     if mask.dtype != torch.bool:
-        raise TypeError(
+        raise ValueError(
             f"mask: got dtype {mask.dtype}; accepted is torch.bool, True = may attend. "
             "For a mask of 0 and 1 use mask.bool(); for one of 0 and -inf use mask == 0."
         )

@@ -118,8 +118,9 @@ def to_additive(mask: Tensor, dtype: torch.dtype | None = None) -> Tensor:
         dtype: a floating-point dtype; torch's default one when ``None``.
 
     Raises:
-        TypeError: the mask is not boolean (a mask of 0 and 1 that is added hides almost nothing).
-        ValueError: a dtype that has no ``-inf``.
+        ValueError: the mask is not boolean (a mask of 0 and 1 that is added hides almost nothing),
+            or the dtype has no ``-inf``.
+        TypeError: the mask is no tensor.
     """
     _check_boolean(mask)
     dtype = torch.get_default_dtype() if dtype is None else dtype
@@ -137,7 +138,8 @@ def to_multihead_attention(mask: Tensor) -> Tensor:
             mask first: ``to_multihead_attention(mask.squeeze(-2))``.
 
     Raises:
-        TypeError: the mask is not boolean.
+        ValueError: the mask is not boolean.
+        TypeError: the mask is no tensor.
     """
     _check_boolean(mask)
     return ~mask
@@ -149,6 +151,8 @@ def _check_size(name: str, size: int) -> None:
 
 
 def _check_boolean(mask: Tensor) -> None:
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        got = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+    if not isinstance(mask, Tensor):
+        got = type(mask).__name__
         raise TypeError(f"mask: got {got}; accepted is a boolean tensor, True = may attend.")
+    if mask.dtype != torch.bool:
+        raise ValueError(f"mask: got {mask.dtype}; accepted is a boolean one, True = may attend.")

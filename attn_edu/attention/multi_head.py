@@ -82,9 +82,9 @@ class MultiHeadAttention(nn.Module):
         Args:
             x: ``(…, n_query, d_model)``, where the queries come from.
             memory: ``(…, n_key, d_model)``, where the keys and values come from.
-            mask: boolean, ``True`` = may attend, broadcastable to
-                ``(…, n_heads, n_query, n_key)``: a ``(batch, 1, n)`` padding mask needs a head
-                axis, ``mask[:, None]``.
+            mask: boolean, ``True`` = may attend. With as many axes as ``x`` or fewer it holds for
+                every head: ``(n_query, n_key)``, or ``(batch, 1, n_key)`` from `padding_mask`.
+                With one axis more it says so for each head: ``(…, n_heads, n_query, n_key)``.
 
         Returns:
             ``(…, n_query, d_model)``.
@@ -95,12 +95,14 @@ class MultiHeadAttention(nn.Module):
         """
         query, key = self._query_and_key(x, memory)
         value = split_heads(self.value(x if memory is None else memory), self.n_heads)
+        mask = _for_every_head(mask, query)
         heads = scaled_dot_product_attention(query, key, value, mask=mask)
         return self.out(merge_heads(heads))
 
     def map(self, x: Tensor, memory: Tensor | None = None, *, mask: Tensor | None = None):
         """The weights of every head, ``(…, n_heads, n_query, n_key)``; arguments as `forward`."""
         query, key = self._query_and_key(x, memory)
+        mask = _for_every_head(mask, query)
         return attention_map(scaled_dot_product_attention, query, key, mask=mask)
 
     def _query_and_key(self, x: Tensor, memory: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -144,6 +146,13 @@ class MultiHeadAttention(nn.Module):
                 state[f"{name}.{suffix}"] = part
         self.load_state_dict(state)
         return self
+
+
+def _for_every_head(mask: Tensor | None, query: Tensor) -> Tensor | None:
+    """Without a head axis, ``(batch, 1, n)`` would be read as one mask a head if batch = heads."""
+    if not isinstance(mask, Tensor) or mask.ndim != query.ndim - 1:
+        return mask
+    return mask.unsqueeze(-3)  # (…, 1, n_query, n_key)
 
 
 def _check_heads(n_heads: int, what: str, width: int) -> None:

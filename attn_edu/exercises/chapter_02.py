@@ -264,12 +264,20 @@ def _additive(mask):
     return torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
 
 
+def _without_query_axes(mask):
+    """(batch, 1, n) or (batch, 1, 1, n) -> (batch, n); anything else as it is."""
+    extra = mask.shape[1:-1]
+    return mask.flatten(0, -2) if extra and all(size == 1 for size in extra) else mask
+
+
 PADDING_MASK = Exercise(
     id="02.padding_mask",
     title="A mask for padding",
     statement=(
         "`lengths` (batch,) says how many of the n words of each sequence are real; the rest is "
-        "padding at the end. Return (batch, n), boolean, `True` = may attend."
+        "padding at the end. Return (batch, n), boolean, `True` = may attend. (batch, 1, n) is "
+        "accepted as well: that is what `attn_edu.attention.padding_mask` returns, with an axis "
+        "for the queries."
     ),
     starter=(
         "def padding_mask(lengths, n):\n"
@@ -342,6 +350,7 @@ PADDING_MASK = Exercise(
     ),
     minutes=5,
     difficulty=1,
+    normal_form=_without_query_axes,
 )
 
 EXERCISES = (SCORES, ATTENTION_WEIGHTS, SCALED_DOT_PRODUCT_ATTENTION, PADDING_MASK)

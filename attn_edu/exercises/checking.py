@@ -156,7 +156,7 @@ def _run(one: Exercise, answer: Callable) -> list[_Run]:
             value = call(answer, given, max(end - time.monotonic(), 0.01), printed)
             if value is ...:
                 raise NotAttemptedError
-            run.got = to_tensor(value, run.expected)
+            run.got = one.normal_form(to_tensor(value, run.expected))
             run.problem = _changed(one, case.arguments, given)
         except StoppedError as stop:
             run.problem = str(stop)
@@ -167,17 +167,17 @@ def _run(one: Exercise, answer: Callable) -> list[_Run]:
             run.problem = str(problem)
         finally:
             run.printed = printed.text()
-    _call_again(answer, runs[0], max(end - time.monotonic(), 0.01))
+    _call_again(one, answer, runs[0], max(end - time.monotonic(), 0.01))
     return runs
 
 
-def _call_again(answer: Callable, run: _Run, seconds: float) -> None:
+def _call_again(one: Exercise, answer: Callable, run: _Run, seconds: float) -> None:
     """The same input must give the same answer: no fresh random weights in each call."""
     if run.problem or run.right:
         return
     try:
         value = call(answer, _copies(run.case.arguments), seconds, Printed())
-        again = to_tensor(value, run.expected)
+        again = one.normal_form(to_tensor(value, run.expected))
     except AnswerError:
         return
     if not same(again, run.got):

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from torch import Tensor
+
 
 @dataclass(frozen=True)
 class Case:
@@ -50,6 +52,8 @@ class Exercise:
         misconceptions: wrong beliefs that are recognised, commonest first.
         hints: up to three, the last nearly the answer.
         minutes, difficulty: for the reader's choice; difficulty from 1 to 3.
+        normal_form: turns another accepted form of an answer into the reference's own, for
+            example a mask with an axis of 1 for the queries; leaves everything else alone.
     """
 
     id: str
@@ -64,6 +68,7 @@ class Exercise:
     hints: tuple[str, ...]
     minutes: int
     difficulty: int
+    normal_form: Callable[[Tensor], Tensor] = lambda answer: answer
 
     @property
     def arguments(self) -> list[str]:

@@ -147,8 +147,19 @@ def test_equals_torch_with_padding():
         key_padding_mask=to_multihead_attention(padding.squeeze(-2)),
         average_attn_weights=False,
     )
-    assert_close(mine(x, memory, mask=padding[:, None]), wanted)
-    assert_close(mine.map(x, memory, mask=padding[:, None]), weights)
+    for mask in (padding, padding[:, None]):  # for every head, and with an axis for the heads
+        assert_close(mine(x, memory, mask=mask), wanted)
+        assert_close(mine.map(x, memory, mask=mask), weights)
+
+
+def test_a_mask_a_sequence_is_not_taken_for_a_mask_a_head():
+    """With as many sequences as heads, the shape alone does not tell them apart."""
+    mine, x = ours(), draw(HEADS, N_KEY, D_MODEL)
+    lengths = [4, 7, 2]
+    assert len(lengths) == HEADS
+    output = mine(x, mask=padding_mask(lengths, N_KEY))
+    for i, length in enumerate(lengths):
+        assert_close(output[i, :length], mine(x[i, :length]))
 
 
 def test_equals_torch_with_a_mask_a_head_and_padding_together():

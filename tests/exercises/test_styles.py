@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attn_edu.attention import scaled_dot_product_attention
+from attn_edu.attention import padding_mask, scaled_dot_product_attention
 from attn_edu.exercises import check, exercises
 
 
@@ -123,6 +123,8 @@ STYLES = [
     ("02.scaled_dot_product_attention", in_bfloat16),
     ("02.padding_mask", padding_by_lists),
     ("02.padding_mask", lambda lengths, n: (torch.arange(n)[:, None] < lengths).T),
+    ("02.padding_mask", padding_mask),  # (batch, 1, n)
+    ("02.padding_mask", lambda lengths, n: padding_mask(lengths, n)[:, None]),
     ("03.split_heads", loops_split),
     ("03.split_heads", lambda x, h: torch.stack(x.chunk(h, dim=-1), dim=1)),
     ("03.split_heads", lambda x, h: torch.einsum("bnhd->bhnd", x.reshape(*x.shape[:2], h, -1))),
