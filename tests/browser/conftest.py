@@ -46,7 +46,7 @@ def lab(browser, tmp_path_factory):
 
 @pytest.fixture
 def page_of(lab):
-    """`page_of(path)`: a notebook of `lab.root` opened; the page closes with the test."""
+    """`page_of(path)`: a notebook of `lab.root` opened; page and kernel end with the test."""
     pages = []
 
     def opened(path, **options):
@@ -56,6 +56,7 @@ def page_of(lab):
     yield opened
     for page in pages:
         page.context.close()
+    lab.end_kernels()
 
 
 @pytest.fixture

@@ -228,6 +228,18 @@ class Lab:
     def axe(self, page: Page, selector: str | None = ".jp-OutputArea-output") -> list[str]:
         return axe(page, selector)
 
+    def end_kernels(self) -> None:
+        """Shut down every kernel, so that a notebook which is opened again starts afresh."""
+        address = f"{self.address}/api/sessions"
+        headers = {"Authorization": f"token {self.token}"}
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as answer:
+            sessions = json.load(answer)
+        for session in sessions:
+            end = urllib.request.Request(
+                f"{address}/{session['id']}", headers=headers, method="DELETE"
+            )
+            urllib.request.urlopen(end).close()
+
     def close(self) -> None:
         """Stop the server (its kernels end with it), and the browser where it is our own."""
         if self._playwright:

@@ -16,6 +16,8 @@ def test_runs_from_top_to_bottom_in_jupyterlab(chapter, lab, page_of, screenshot
     lab.run_all(page)
     lab.photograph(page, screenshots / f"{chapter.file}.png")
     assert lab.errors(page) == []
+    prompts = page.locator(".jp-CodeCell .jp-InputPrompt").all_inner_texts()
+    assert prompts == [f"[{i}]:" for i in range(1, len(prompts) + 1)]
     assert console_errors(page) == []
 
 
