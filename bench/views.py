@@ -4,8 +4,8 @@
 
 Both show the softmax of the same causal scores under a temperature. Ours recomputes all five panels
 of AttentionSteps in the page; plotly's asks the kernel, which sends a new heatmap. One move: the
-slider's event, then a frame in which the picture has other pixels than before. The machine, the
-browser and the moment are the same for both, and the turns alternate.
+slider's event, until the first frame for which the picture has other pixels than before. The
+machine, the browser and the moment are the same for both, and the turns alternate.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ MOVE_OURS = """async (cell) => {
     };
     const slider = find(cell, 'input[type=range]');
     const canvas = [...slider.getRootNode().querySelectorAll('canvas')][3];
-    const pixels = () => canvas.getContext('2d')
-        .getImageData(0, 0, canvas.width, canvas.height).data.join();
+    const pixels = () => new Uint32Array(canvas.getContext('2d')
+        .getImageData(0, 0, canvas.width, canvas.height).data.buffer)
+        .reduce((sum, x, at) => (sum * 31 + x + at) | 0, 7);
     const before = pixels(), to = +slider.value < 10 ? +slider.value + 1 : -10;
+    await new Promise((done) => setTimeout(done, 60));
     const start = performance.now();
     slider.value = to;
     slider.dispatchEvent(new Event('input', { bubbles: true }));
     await new Promise(requestAnimationFrame);
-    await new Promise((done) => { const c = new MessageChannel();
-        c.port1.onmessage = done; c.port2.postMessage(0); });
     const spent = performance.now() - start;
     return pixels() === before ? null : spent;
 }"""
@@ -70,6 +70,7 @@ MOVE_PLOTLY = """async (cell) => {
     const plot = cell.querySelector('.js-plotly-plot'), handle = cell.querySelector('.noUi-handle');
     const image = () => plot.querySelector('.heatmaplayer image')?.getAttribute('href') ??
         plot.querySelector('.heatmaplayer image')?.getAttribute('xlink:href');
+    await new Promise((done) => setTimeout(done, 60));
     const before = image(), start = performance.now();
     const down = { key: 'ArrowRight', keyCode: 39, bubbles: true };
     handle.dispatchEvent(new KeyboardEvent('keydown', down));
@@ -102,7 +103,10 @@ def measure(moves: int) -> dict[tuple[str, int], list[float | None]]:
         with Lab(Path(folder)) as lab:
             page = lab.open("bench.ipynb", size=(1280, 1400))
             lab.run_all(page)
-            page.wait_for_timeout(4000)  # plotly's figures arrive after the kernel is idle
+            # plotly's figures and sliders arrive some time after the kernel is idle
+            drawn = f"document.querySelectorAll('.heatmaplayer image').length === {len(SIZES)}"
+            page.wait_for_function(drawn, timeout=60_000)
+            page.wait_for_timeout(2000)
             spent = {cell: [] for cell in cells}
             places = page.locator(".jp-Notebook .jp-CodeCell")
             for n in SIZES:
