@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import itertools
 import math
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +23,7 @@ from attn_edu.datasets import load_tensors
 
 ROOT = Path(__file__).parents[2]
 B, T, H, d = 2, 5, 3, 4
+FOURS = list(itertools.combinations(range(8), 4))
 
 
 @pytest.fixture(scope="module")
@@ -145,15 +147,17 @@ def test_the_chapter_and_the_script_mean_the_same_task(chapter, script):
     assert ours(x).equal(its(x))
 
 
+@pytest.mark.parametrize("d_model", [32, 80])
 @pytest.mark.parametrize("size", [0.3, 1.0, 5.0])
-def test_no_weights_of_one_head_pass_the_floor(chapter, size):
+def test_no_weights_of_one_head_pass_the_floor(chapter, size, d_model):
     """The argument of the chapter on random weights, with the best linear reader after them."""
     torch.manual_seed(5)
-    model = chapter.OneQuery(32, 1, 32)
+    model = chapter.OneQuery(d_model, 1, 32)
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=size)
+    x = nn.functional.pad(chapter.x_test, (0, d_model - 32))  # a wider head gains nothing
     with torch.no_grad():
-        output = model(chapter.x_test).double()
+        output = model(x).double()
     sizes = torch.linalg.svdvals(output - output.mean(dim=0))
     assert (sizes > 1e-5 * sizes[0]).sum() <= 18
     reader = torch.cat([output, torch.ones(len(output), 1)], dim=-1)
@@ -171,6 +175,28 @@ def test_no_weights_at_all_pass_the_floor_softmax_or_not(chapter):
     output = torch.einsum("bn,bnd->bd", p, x @ normal(32, 32, seed=6))
     sizes = torch.linalg.svdvals(output - output.mean(dim=0))
     assert (sizes > 1e-9 * sizes[0]).sum() == 18
+
+
+def one_head_that_looks_at(x, mark):
+    """The vectors that one head fetches when it looks at a mark only. (batch, 16)"""
+    weights = (50.0 * x[:, :, 16 + mark]).softmax(dim=-1)
+    return torch.einsum("bn,bnd->bd", weights, x[:, :, :16])
+
+
+def test_one_head_is_enough_where_the_chapter_says_that_its_argument_ends(chapter):
+    x, answers, batch = chapter.x_test.double(), chapter.answers.double(), len(chapter.x_test)
+    who, whom = (one_head_that_looks_at(x, mark) for mark in (0, 1))  # two queries, same weights
+    torch.testing.assert_close(torch.cat([who, whom], dim=-1), answers)
+
+    asker = x[x[:, :, 16] == 1]  # the word "who" asks, and a residual connection adds it
+    residual = torch.cat([asker[:, :16], torch.zeros(batch, 16)], dim=-1)
+    fetched = torch.cat([torch.zeros(batch, 16), whom], dim=-1)
+    torch.testing.assert_close(residual + fetched, answers)
+
+    # the word multiplied by its mark: one value matrix sends who and whom to different places
+    multiplied = torch.einsum("bnd,bnr->bnrd", x[:, :, :16], x[:, :, 16:18]).flatten(2)
+    weights = (50.0 * (x[:, :, 16] + x[:, :, 17])).softmax(dim=-1)  # half on each of the two
+    torch.testing.assert_close(2 * torch.einsum("bn,bnd->bd", weights, multiplied), answers)
 
 
 def test_two_heads_by_hand_come_as_close_as_you_like(chapter):
@@ -220,6 +246,18 @@ def test_removing_and_refitting(chapter):
     assert refitted[4] > 0.99 > 0.9 > refitted[3]  # 4 heads of width 8: the 32 numbers asked for
     assert rows[1][1] > 0.98  # the first to go is one that nobody misses
     assert rows[4][1] < 0.9  # as trained, the same four heads are not enough
+
+
+def test_the_choice_that_fails_is_the_one_whose_rows_nearly_repeat(chapter):
+    model = chapter.load(8)
+    found = chapter.head_outputs(model, chapter.x4)
+    _, _, mark = chapter.sentences(chapter.vectors4, chapter.asked, 8, 64, seeded(4))
+    looks = chapter.by_mark(model, chapter.x4, mark, 5)
+    torch.testing.assert_close(looks.sum(dim=-1), torch.ones(8))
+    apart = {four: torch.linalg.det(looks[list(four), :4]).abs() for four in FOURS}
+    assert min(apart, key=apart.get) == (0, 1, 2, 3)
+    assert chapter.refitted(found, [0, 1, 2, 3]) < 0.9
+    assert chapter.refitted(found, [1, 2, 3, 5]) > 0.99
 
 
 # ---- the listing --------------------------------------------------------------------------------
