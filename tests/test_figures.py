@@ -105,7 +105,9 @@ def test_the_drawing_puts_points_where_the_numbers_are():
 
 def test_ticks_of_many_decades_are_powers_and_few_decades_have_steps_between():
     deep = curves({"l": ([1, 2], [1e-12, 1.0])}, **WORDS, log_y=True)
-    assert "10⁻¹²" in texts(deep)
+    assert {"10⁻¹²", "10⁰"} <= set(texts(deep))
+    odd = curves({"l": ([1, 2], [1e-22, 1.0])}, **WORDS, log_y=True)
+    assert "10⁰" in texts(odd)
     shallow = curves({"l": ([1, 2], [4, 64])}, **WORDS, log_y=True)
     assert {"5", "10", "20", "50"} <= set(texts(shallow))
 
@@ -166,6 +168,12 @@ def test_the_slider_shows_one_step_at_a_time():
     assert [t.name for t in chart.data if t.visible] == ["other"]
     html = bundle(chart)["text/html"]
     assert "which: b." in html
+    assert "<summary>which: a</summary>" in html  # a saved page has no slider, but every step
+    assert "<summary>which: b</summary>" not in html
+    assert html.count("<img") == 2
+    assert set(texts(chart.at(0))) >= {"falling", "level"}
+    assert "other" not in texts(chart.at(0))
+    assert "falling" in chart.at(0).numbers()
     assert "other" in texts(chart)
     assert "falling" not in texts(chart)
 

@@ -33,6 +33,15 @@ class Chart(go.Figure):
         """The picture as it is without plotly: one SVG, on white."""
         return draw(self)
 
+    def at(self, step: int) -> "Chart":
+        """The picture at one step of its slider, as a chart without a slider."""
+        shown = self.layout.sliders[0].steps[step].args[0]["visible"]
+        traces = [trace for trace, on in zip(self.data, shown) if on]
+        chart = Chart(data=traces, layout=self.layout)
+        chart.update_traces(visible=True)
+        chart.layout.sliders = ()
+        return chart
+
     def numbers(self, columns: int = 9) -> str:
         """An HTML table of the visible lines at up to ``columns`` places along x."""
         lines = [t for t in self.data if t.visible in (None, True) and "lines" in t.mode]
@@ -54,27 +63,23 @@ class Chart(go.Figure):
         )
 
     def to_static_html(self) -> str:
-        """The picture, its text and its numbers, with no script in it."""
-        image = base64.b64encode(self.to_svg().encode()).decode()
-        alt = escape(self.describe())
-        return (
-            '<figure style="margin:0">'
-            f'<img alt="{alt}" src="data:image/svg+xml;base64,{image}" '
-            'style="max-width:100%;width:760px;background:#fff">'
-            f"{self._note()}"
-            f"<details><summary>Numbers</summary>{self.numbers()}</details></figure>"
-        )
+        """The picture, its text and its numbers, with no script in it.
 
-    def _note(self) -> str:
-        """What the slider of a live chart would show, where there is no slider."""
+        Where a live chart has a slider, its other steps stand below, folded.
+        """
+        body = _picture(self, escape(self.describe()))
+        numbers = f"<details><summary>Numbers</summary>{self.numbers()}</details>"
         if not self.layout.sliders:
-            return ""
+            return f'<figure style="margin:0">{body}{numbers}</figure>'
         slider = self.layout.sliders[0]
-        labels = [step.label for step in slider.steps]
-        return (
-            f"<figcaption>{escape(slider.currentvalue.prefix)}{escape(labels[slider.active])}. "
-            f"The slider ({escape(', '.join(labels))}) moves in JupyterLab.</figcaption>"
+        names = [escape(slider.currentvalue.prefix + step.label) for step in slider.steps]
+        caption = f"<figcaption>{names[slider.active]}. The other steps of the slider:</figcaption>"
+        others = "".join(
+            f"<details><summary>{name}</summary>{_picture(chart, name)}{chart.numbers()}</details>"
+            for i, (name, chart) in enumerate(zip(names, map(self.at, range(len(names)))))
+            if i != slider.active
         )
+        return f'<figure style="margin:0">{body}{numbers}{caption}{others}</figure>'
 
     def _repr_mimebundle_(self, include=None, exclude=None, **_):
         if os.environ.get("COLAB_NOTEBOOK_ID"):  # Colab shows HTML, and has plotly.js at hand
@@ -85,3 +90,11 @@ class Chart(go.Figure):
             "text/html": self.to_static_html(),
             "text/plain": self.describe(),
         }
+
+
+def _picture(chart: Chart, alt: str) -> str:
+    image = base64.b64encode(chart.to_svg().encode()).decode()
+    return (
+        f'<img alt="{alt}" src="data:image/svg+xml;base64,{image}" '
+        'style="max-width:100%;width:760px;background:#fff">'
+    )

@@ -113,7 +113,8 @@ def _frame(x, y, title, summary, log_x, log_y, y_range) -> Chart:
         height=420,
     )
     if log_y:
-        chart.update_yaxes(exponentformat="power", dtick=None)
+        # plotly writes powers a quarter larger than it is told
+        chart.update_yaxes(exponentformat="power", dtick=None, tickfont_size=10)
     if y_range is not None:
         chart.update_yaxes(range=[math.log10(v) if log_y else v for v in y_range])
     return chart

@@ -94,7 +94,9 @@ class _Axis:
             if last - first < 2:  # less than two decades: 1, 2, 5, 10, …
                 ticks = [m * 10.0**e for e in range(first - 1, last + 1) for m in (1, 2, 5)]
                 return [t for t in ticks if -1e-9 <= self.share(t) <= 1 + 1e-9]
-            return [10.0**e for e in range(first, last + 1, max(1, (last - first) // 6))]
+            step = max(1, (last - first) // 6)
+            first = -(-first // step) * step  # a multiple of the step, so that 1 is among the ticks
+            return [10.0**e for e in range(first, last + 1, step)]
         rough = (self.end - self.start) / 6
         unit = 10 ** math.floor(math.log10(rough))
         step = next(m * unit for m in (1, 2, 5, 10) if m * unit >= rough)

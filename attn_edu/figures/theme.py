@@ -23,7 +23,7 @@ _AXIS = {
     "tickcolor": GREY,
     "tickfont": {"size": 12},
     "automargin": True,
-    "title": {"standoff": 10},
+    "title": {"standoff": 10, "font": {"size": 14}},
 }
 TEMPLATE = go.layout.Template(
     layout={
@@ -35,6 +35,7 @@ TEMPLATE = go.layout.Template(
         "xaxis": _AXIS,
         "yaxis": _AXIS,
         "legend": {"itemwidth": 48, "font": {"size": 13}},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": GREY, "activecolor": COLOURS[0]},
         "hoverlabel": {"font": {"family": FONT, "size": 13}},
         "margin": {"l": 70, "r": 20, "t": 50, "b": 60},
     }
