@@ -179,7 +179,7 @@ MERGE_HEADS = Exercise(
             {"layout": lambda x: x.transpose(1, 2)},
         ),
         Misconception(
-            "heads laid one after the other in time",
+            "heads laid one after the other along the sequence",
             "The sentence must not get longer: it is the features that the heads share out.",
             {"layout": lambda x: x.flatten(1, 2)},
         ),

@@ -77,8 +77,17 @@ class Exercise:
 
     @property
     def source(self) -> str:
-        """The reference answer as text."""
-        return textwrap.dedent(inspect.getsource(self.reference)).strip()
+        """The reference answer as text that runs as it is: with the imports and functions used."""
+        functions, modules, waiting = [], set(), [self.reference]
+        while waiting:
+            function = waiting.pop()
+            functions.insert(0, textwrap.dedent(inspect.getsource(function)).strip())
+            for name, used in inspect.getclosurevars(function).globals.items():
+                if inspect.ismodule(used):
+                    modules.add(f"import {name}")
+                elif inspect.isfunction(used) and used not in waiting:
+                    waiting.append(used)
+        return "\n\n\n".join(["\n".join(sorted(modules))] * bool(modules) + functions)
 
     def wrong(self, *misconceptions: Misconception) -> Callable:
         """The implementation that someone with these beliefs would write."""

@@ -20,6 +20,13 @@ def starter_of(one):
 
 
 @ALL
+def test_solution_runs_as_it_is_printed(one):
+    names = {}
+    exec(one.source, names)
+    assert check(one.id, names[one.reference.__name__]).passed
+
+
+@ALL
 def test_starter_runs_and_scores_nothing(one):
     result = check(one.id, starter_of(one))
     assert not result.passed

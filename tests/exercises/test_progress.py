@@ -148,7 +148,8 @@ def test_hints_come_one_at_a_time_and_the_last_one_stays():
 @pytest.mark.parametrize("one", exercises(), ids=lambda one: one.id)
 def test_solution_shows_code_and_reasoning(one):
     text = str(solution(one.id))
-    assert text.startswith(f"{one.id} · solution\n\ndef {one.id.split('.')[1]}(")
+    assert text.startswith(f"{one.id} · solution\n\n{one.source}")
+    assert f"\ndef {one.id.split('.')[1]}(" in text
     assert one.why in text
-    assert "<pre><code>def " in solution(one.id)._repr_html_()
+    assert f"<pre><code>{one.source[:8]}" in solution(one.id)._repr_html_()
     assert one.source not in one.starter
