@@ -1,5 +1,6 @@
 """The commands lab, test and bench: what they would run, and when they stop."""
 
+import json
 import os
 import subprocess
 import sys
@@ -63,6 +64,7 @@ def test_node_is_found_without_one_of_the_system(monkeypatch):
 def test_lab_trusts_the_notebooks_and_passes_options_on(tmp_path, monkeypatch):
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setattr(lab, "NOTEBOOKS", tmp_path)
+    monkeypatch.setattr(lab, "ask_nothing_of_the_network", lambda: None)
     output = new_output("display_data", {"text/html": "<script></script>"})
     notebook = new_notebook(cells=[new_code_cell("view", outputs=[output])])
     nbformat.write(notebook, tmp_path / "a.ipynb")
@@ -105,3 +107,15 @@ def test_without_chromium_browser_tests_are_skipped_but_fail_on_ci(ci, outcome, 
     assert outcome in ran.stdout
     assert "apt install chromium" in ran.stdout
     assert (ran.returncode != 0) == bool(ci)
+
+
+def test_jupyterlab_does_not_ask_for_news_and_own_defaults_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    lab.ask_nothing_of_the_network()
+    (path,) = tmp_path.rglob("overrides.json")
+    assert path.parent == tmp_path / "share/jupyter/lab/settings"
+    quiet = json.loads(path.read_text("utf-8"))["@jupyterlab/apputils-extension:notification"]
+    assert quiet == {"fetchNews": "false", "checkForUpdates": False}
+    path.write_text("{}", "utf-8")
+    lab.ask_nothing_of_the_network()
+    assert path.read_text("utf-8") == "{}"
