@@ -110,13 +110,13 @@ test("colours: each choice sends the largest weight to the end of the ramp", () 
   assert.equal(code(weightShades(Float64Array.of(4, NaN), 1, 2, "linear", false), 4, 0), 255);
 });
 
-test("panels wrap into rows, and after the first where that is asked", () => {
+test("panels wrap into rows, and where that is asked", () => {
   const sizes = [
     [50, 10],
     [60, 20],
     [30, 5],
   ];
-  assert.deepEqual(wrap(sizes, 115, 4), {
+  assert.deepEqual(wrap(sizes, 115, 4, () => false), {
     places: [
       [0, 0],
       [54, 0],
@@ -124,7 +124,7 @@ test("panels wrap into rows, and after the first where that is asked", () => {
     ],
     size: [114, 29],
   });
-  assert.deepEqual(wrap(sizes, 999, 4, 0).places, [
+  assert.deepEqual(wrap(sizes, 999, 4, (k) => k === 1).places, [
     [0, 0],
     [0, 14],
     [64, 14],

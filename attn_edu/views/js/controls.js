@@ -13,10 +13,12 @@ export function make(tag, props = {}, ...children) {
   return node;
 }
 
+export const listen = (node, kind, act) => node.addEventListener(kind, act);
+
 export function menu(text, options, change) {
   const item = ([value, name]) => make("option", { value, textContent: name });
   const box = make("select", { "aria-label": text }, ...options.map(item));
-  box.addEventListener("change", () => change(box.value));
+  listen(box, "change", () => change(box.value));
   return { node: make("label", {}, text, box), set: (value) => (box.value = value) };
 }
 
@@ -43,8 +45,8 @@ export function slider(text, { min, max, step, value, from, to, words }, move) {
     move(value, done);
     tell();
   };
-  box.addEventListener("input", act(false));
-  box.addEventListener("change", act(true));
+  listen(box, "input", act(false));
+  listen(box, "change", act(true));
   const set = (next) => {
     if (next !== value) box.value = from(next);
     value = next;
@@ -68,7 +70,7 @@ export function temperatureSlider(start, move) {
 
 export function button(text, click, props = {}) {
   const node = make("button", { type: "button", textContent: text, ...props });
-  node.addEventListener("click", click);
+  listen(node, "click", click);
   return node;
 }
 
@@ -115,7 +117,7 @@ export function shell(host, redraw) {
   theme();
   self.width = measure();
   // Notebook shortcuts ("d d" deletes a cell) must not hear keys that are meant for us.
-  view.addEventListener("keydown", (e) => {
+  listen(view, "keydown", (e) => {
     if (e.key !== "Tab") e.stopPropagation();
   });
   const sized = new ResizeObserver(() => {
@@ -139,20 +141,21 @@ export function shell(host, redraw) {
     });
   }
   const system = matchMedia("(prefers-color-scheme: dark)");
-  system.addEventListener("change", rethemed);
-  /** The whole stage listens to keys: `act(event)` says whether the key was one of its own. */
-  self.steer = (label, act) => {
-    Object.assign(stage, { tabIndex: 0 });
-    stage.setAttribute("role", "application");
-    stage.setAttribute("aria-label", label);
-    stage.addEventListener("keydown", (e) => act(e) && e.preventDefault());
-  };
+  listen(system, "change", rethemed);
   self.close = () => {
     sized.disconnect();
     watched.disconnect();
     system.removeEventListener("change", rethemed);
   };
   return self;
+}
+
+/** The whole stage listens to keys: `act(event)` says whether the key was one of its own. */
+export function steer(stage, label, act) {
+  stage.tabIndex = 0;
+  stage.setAttribute("role", "application");
+  stage.setAttribute("aria-label", label);
+  listen(stage, "keydown", (e) => act(e) && e.preventDefault());
 }
 
 /** A canvas that listens: `hover(point | null)`, `click(point)`, `arrow(di, dj)`, `enter()`, `leave()`. */
@@ -163,16 +166,16 @@ export function board(label, on) {
       zoom = box.width / (parseFloat(canvas.style.width) || box.width);
     return [(e.clientX - box.left) / zoom, (e.clientY - box.top) / zoom];
   };
-  canvas.addEventListener("pointermove", (e) => on.hover?.(point(e)));
-  canvas.addEventListener("pointerleave", () => on.hover?.(null));
-  canvas.addEventListener("click", (e) => on.click?.(point(e)));
+  listen(canvas, "pointermove", (e) => on.hover?.(point(e)));
+  listen(canvas, "pointerleave", () => on.hover?.(null));
+  listen(canvas, "click", (e) => on.click?.(point(e)));
   if (!on.arrow) {
     canvas.setAttribute("role", "img");
     return canvas;
   }
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "application");
-  canvas.addEventListener("keydown", (e) => {
+  listen(canvas, "keydown", (e) => {
     if (KEYS[e.key]) on.arrow(...KEYS[e.key]);
     else if (e.key === "Enter" || e.key === " ") on.enter?.();
     else if (e.key === "Escape") on.leave?.();

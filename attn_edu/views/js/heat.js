@@ -1,7 +1,8 @@
 // A matrix of cells with words on two sides: layout, pixels, labels, and which cell is under the pointer.
 import { bytesOf, css, tokenColour } from "./palette.js";
-import { fit, textWidth } from "./pen.js";
+import { fit, textWidth, widest } from "./pen.js";
 
+const LEGIBLE = 8.5; // the least height of a row, in pixels, that a word can stand beside
 export const clamp255 = (x) => (x > 255 ? 255 : x < 0 ? 0 : Math.round(x));
 
 export class Heat {
@@ -11,21 +12,21 @@ export class Heat {
     this.pixels = document.createElement("canvas");
   }
 
-  /** The room that words take beside cells of width `cw`: left, right and top. */
+  /** The room that words take beside cells of width `cw`; `bare`: rows have chips, and no words. */
   margins(cw) {
-    const widest = (words) =>
-      Math.min(96, Math.max(8, ...words.slice(0, 400).map((w) => textWidth(w, 12))));
-    const { rows, cols, m } = this;
-    this.left = rows.length ? widest(rows) + 24 : 4;
+    const { rows, cols, m, bare } = this,
+      size = (this.size = cw < LEGIBLE ? 12 : Math.min(12, Math.max(9, cw)));
+    this.left = !rows.length ? 4 : bare ? 14 : widest(rows, size, 96) + 24;
     this.right = 6;
     this.slope = 6;
-    this.showCols = cols.length > 0 && cw >= 11;
+    this.showCols = cols.length > 0 && cw >= LEGIBLE;
+    this.turn = cw < 16 ? -90 : -45;
     if (!cols.length) return this;
     const chip = this.colChips ? 14 : 4,
-      wide = widest(cols);
+      wide = widest(cols, size, 96);
     this.flat = !this.showCols || wide + 4 <= cw;
-    this.slope = chip + (this.flat ? 16 : wide * 0.72 + 12);
-    if (!this.flat) {
+    this.slope = chip + (this.flat ? 16 : this.turn < -45 ? wide + 6 : wide * 0.72 + 12);
+    if (!this.flat && this.turn > -90) {
       cols.forEach((w, j) => {
         const end = Math.min(92, textWidth(w, 12)) * 0.72 - (m - j - 0.5) * cw;
         this.right = Math.max(this.right, end + 8);
@@ -38,15 +39,16 @@ export class Heat {
   cellFor(width, most) {
     const room = (cw) => (this.margins(cw), (width - this.left - this.right) / this.m);
     let cw = most;
-    for (let k = 0; k < 4; k++) cw = Math.min(most, room(Math.max(11, cw)));
-    return cw >= 11 ? cw : Math.max(0.1, Math.min(10.9, room(0)));
+    for (let k = 0; k < 4; k++) cw = Math.min(most, room(Math.max(LEGIBLE, cw)));
+    return cw >= LEGIBLE ? cw : Math.max(0.1, Math.min(LEGIBLE - 0.1, room(0)));
   }
 
   /** Cells of `cw` by `ch` CSS pixels, under a title of `title` pixels. */
   layout(cw, ch, title = 0, slope = 0) {
     this.margins(cw);
-    Object.assign(this, { cw, ch, size: 12, top: title + Math.max(slope, this.slope) });
-    this.showRows = this.rows.length > 0 && ch >= 11;
+    this.size = Math.min(this.size, Math.max(9, ch));
+    Object.assign(this, { cw, ch, top: title + Math.max(slope, this.slope) });
+    this.showRows = this.rows.length > 0 && ch >= LEGIBLE;
     this.width = Math.ceil(this.left + this.m * cw + this.right);
     this.height = Math.ceil(this.top + this.n * ch + 6);
     return this;
@@ -123,18 +125,21 @@ export class Heat {
   }
 
   drawLabels(pen, ink, at, row, col) {
-    const { cw, ch, left, top, size, width } = this;
+    const { cw, ch, left, top, size, width, bare } = this,
+      side = size / 1.5;
+    const chip = (x, y, k) => pen.rect(x - side / 2, y - side / 2, side, side, { fill: tokenColour(k) });
     this.rows.forEach((word, i) => {
       const hot = i === row || (at && at.i === i);
       if (!hot && !this.showRows) return;
       const y = top + (i + 0.5) * ch;
+      chip(left - 9, y, i);
+      if (bare) return;
       pen.text(fit(word, left - 22, size), left - 18, y, {
         size,
         align: "right",
         fill: hot ? ink.ink : ink.quiet,
         bold: hot,
       });
-      pen.rect(left - 13, y - 4, 8, 8, { fill: tokenColour(i) });
     });
     this.cols.forEach((word, j) => {
       const hot = j === col || (at && at.j === j);
@@ -144,10 +149,10 @@ export class Heat {
         half = textWidth(text, size) / 2 + 2;
       const style = { size, fill: hot ? ink.ink : ink.quiet, bold: hot },
         y = top - (this.colChips ? 20 : 9);
-      if (this.colChips) pen.rect(x - 4, top - 12, 8, 8, { fill: tokenColour(j) });
+      if (this.colChips) chip(x, top - 8, j);
       if (this.flat)
         pen.text(text, Math.min(width - half, Math.max(half, x)), y, { ...style, align: "center" });
-      else pen.text(text, x - 2, y + 3, { ...style, turn: -45 });
+      else pen.text(text, x - (this.turn > -90) * 2, y + 3, { ...style, turn: this.turn });
     });
   }
 

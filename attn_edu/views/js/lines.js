@@ -1,6 +1,6 @@
 // Words on the left, words on the right, and a line wherever one looks at the other.
 import { tokenColour } from "./palette.js";
-import { fit, textWidth } from "./pen.js";
+import { fit, widest } from "./pen.js";
 
 export class Lines {
   constructor(rows, cols) {
@@ -9,15 +9,13 @@ export class Lines {
 
   layout(width, height) {
     const most = Math.max(this.rows.length, this.cols.length);
-    const widest = (words) =>
-      Math.min(110, Math.max(10, ...words.slice(0, 400).map((w) => textWidth(w, 12))));
     this.step = Math.max(18, Math.min(30, (height - 40) / most));
     this.every = most * this.step <= 760; // too many words: name only the ones concerned
     this.height = this.every ? Math.ceil(most * this.step + 34) : 560;
     if (!this.every) this.step = (this.height - 34) / most;
     this.width = Math.min(width, 430);
-    this.x0 = Math.max(72, widest(this.rows) + 20);
-    this.x1 = this.width - widest(this.cols) - 62;
+    this.x0 = Math.max(72, widest(this.rows, 12, 110) + 20);
+    this.x1 = this.width - widest(this.cols, 12, 110) - 62;
     return this;
   }
 

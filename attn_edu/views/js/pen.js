@@ -10,6 +10,9 @@ export function textWidth(text, size) {
   ruler.font = `${size}px ${FONT}`;
   return ruler.measureText(text).width;
 }
+/** The room that the widest of some words takes, at least 10 and at most `most`. */
+export const widest = (words, size, most) =>
+  Math.min(most, Math.max(10, ...words.slice(0, 400).map((w) => textWidth(w, size))));
 /** A label that fits, cut with an ellipsis when it must be. */
 export function fit(text, width, size) {
   if (textWidth(text, size) <= width) return text;

@@ -1,8 +1,8 @@
 // Splitting heads: where each number of (n, h·d) lands under `view`, and under `view` and `transpose`.
-import { KEYS, board, button, clamp, exporters, make, shell } from "./controls.js";
+import { KEYS, board, button, clamp, exporters, make, shell, steer } from "./controls.js";
 import { wrap } from "./layout.js";
 import { bytesOf, inkOn, tokenColour } from "./palette.js";
-import { CanvasPen, fit, textWidth } from "./pen.js";
+import { CanvasPen, fit, widest } from "./pen.js";
 
 const HOW = { view: "x.view(B, h, n, d)", transpose: "x.view(B, n, h, d).transpose(1, 2)" };
 const TOP = 26,
@@ -49,7 +49,7 @@ export async function mountSplit(host, first, hooks = {}) {
     });
     return [whole, ...Array.from({ length: heads }, head)];
   }
-  const left = () => Math.min(90, Math.max(...data.tokens.map((t) => textWidth(t, 12)))) + 24;
+  const left = () => widest(data.tokens, 12, 90) + 24;
   const cell = () => clamp((self.width - left() - 8) / width(), 41, 18);
   const size = ({ cols }) => [Math.max(left() + cols * cell() + 6, 190), TOP + data.n * ROW + 6];
 
@@ -128,7 +128,7 @@ export async function mountSplit(host, first, hooks = {}) {
       make("i", { className: "break" }),
       ...canvases.slice(1),
     );
-    const placed = () => wrap(panels().map(size), 1200, 14, 0);
+    const placed = () => wrap(panels().map(size), 1200, 14, (k) => k === 1);
     const saves = exporters(
       self,
       data.name,
@@ -141,7 +141,8 @@ export async function mountSplit(host, first, hooks = {}) {
     self.bar.replaceChildren(...ways.map(([, node]) => node), saves);
     render();
   }
-  self.steer(
+  steer(
+    self.stage,
     "Where each word's features land. Up and down choose a word, left and right the way of splitting.",
     (e) => {
       const [di, dj] = KEYS[e.key] ?? [0, 0];

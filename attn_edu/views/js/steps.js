@@ -5,18 +5,20 @@ import {
   board,
   clamp,
   exporters,
+  listen,
   make,
   menu,
   shell,
   slider,
+  steer,
   temperatureSlider,
 } from "./controls.js";
 import { Heat } from "./heat.js";
 import { wrap } from "./layout.js";
 import { dotProducts, namedMask, stages } from "./math.js";
-import { NumberedHeat } from "./numbered.js";
+import { LEAST, NumberedHeat } from "./numbered.js";
 import { ramp } from "./palette.js";
-import { CanvasPen, textWidth } from "./pen.js";
+import { CanvasPen, fit, textWidth } from "./pen.js";
 import { divisor, sized, stepSentence, stepTable, stepTitles } from "./stepwords.js";
 import { numbers } from "./table.js";
 
@@ -27,7 +29,9 @@ const MASKS = [
   ["window", "window"],
   ["block", "blocks"],
 ];
-const GAP = 18;
+const TIP = "Click a word or a cell, or use the arrow keys, to follow one row through every step.";
+const GAP = 18,
+  TITLE = 24;
 const farthest = (values) => values.reduce((a, x) => Math.max(a, Math.abs(x)), 0) || 1;
 
 export async function mountSteps(host, first, hooks = {}) {
@@ -39,6 +43,7 @@ export async function mountSteps(host, first, hooks = {}) {
     panels,
     reach,
     mask,
+    across,
     boxes,
     sizeLabel,
     turn = 0;
@@ -73,7 +78,8 @@ export async function mountSteps(host, first, hooks = {}) {
     const { row, col } = state,
       { ink, quiet } = self.ink;
     pen.text(title, 4, 11, { size: 13, fill: ink, bold: true });
-    pen.text(detail, 12 + textWidth(title, 13) * 1.06, 11, { size: 12.5, fill: quiet });
+    const x = 12 + textWidth(title, 13) * 1.06;
+    pen.text(fit(detail, heat.width - x, 12), x, 11, { size: 12, fill: quiet });
     const at = row !== null && col !== null && name !== "output" ? { i: row, j: col } : null;
     heat.draw(pen, self.ink, { row, at });
   }
@@ -108,28 +114,39 @@ export async function mountSteps(host, first, hooks = {}) {
   }
   function render() {
     if (!data) return;
-    // as many panels side by side as leave room for their numbers; where none do, for their words
-    const square = panels[0].heat,
-      room = (k) => Math.floor((self.width - GAP * (k - 1)) / k) - 1;
-    const cell = (k) => square.cellFor(room(k), 38),
-      least = data.n > 40 ? 230 / data.n : 13;
-    const k =
-      (square.drawNumbers && [5, 4, 3, 2, 1].find((k) => cell(k) >= 31)) ||
-      [3, 2].find((k) => cell(k) >= least) ||
-      1;
-    const cw = cell(k),
-      ch = cw >= 30 ? 26 : cw,
-      { slope } = square;
-    for (const { name, heat, canvas } of panels) {
-      heat.layout(
-        name === "output" ? heat.cellFor(room(k), cw >= 30 ? cw : 24) : cw,
-        ch,
-        24,
-        slope,
-      );
-      heat.width = Math.max(heat.width, Math.min(self.width, 230));
-      canvas.setAttribute("aria-label", `${name}: ${data.n} by ${heat.m}`);
+    // As many panels side by side as leave room for numbers or words; the first of a row names its rows.
+    const { n } = data,
+      [{ heat: named }, { heat: bare }] = panels;
+    const labels = named.margins(12).left - 14;
+    const slot = (k) => Math.floor((self.width - labels - GAP * (k - 1)) / k) - 1;
+    const cell = (k) => Object.assign(bare, { bare: true }).cellFor(slot(k), 38);
+    const numbered = bare.drawNumbers ? [5, 3, 2, 1].find((k) => cell(k) >= LEAST) : 0;
+    const few = numbered > 2 || (numbered && n <= 8);
+    across = few ? numbered : [3, 2].find((k) => cell(k) >= (n > 40 ? 150 / n : 8.5)) || 1;
+    let cw = cell(across);
+    if (!few) {
+      // two rows of panels stay within one screen, as long as words stay legible
+      const tall = clamp(self.width * 0.31, 296, 246) + (n > 40) * 20 - TITLE - 6;
+      const most = (tall - bare.margins(cw).slope) / n;
+      cw = Math.min(cw, Math.max(most, n > 40 ? 0 : 8.5));
     }
+    const { slope } = bare.margins(cw);
+    let used = 0;
+    panels.forEach(({ name, heat, canvas }, k) => {
+      const first = k % across === 0;
+      if (first) used = 0;
+      heat.bare = !first;
+      const room = self.width - used - 1,
+        wide = name === "output" ? heat.cellFor(room, few ? cw : Math.max(cw, 16)) : cw;
+      heat.layout(wide, few ? clamp(170 / n, 27, 18) : cw, TITLE, first && name === "output" ? 0 : slope);
+      heat.width = Math.max(heat.width, Math.min(room, 230, slot(across) + first * labels));
+      used += heat.width + GAP;
+      canvas.setAttribute("aria-label", `${name}: ${n} by ${heat.m}`);
+    });
+    const rows = panels.flatMap(({ canvas }, k) =>
+      k && k % across === 0 ? [make("i", { className: "break" }), canvas] : [canvas],
+    );
+    self.stage.replaceChildren(...rows);
     update();
   }
 
@@ -166,11 +183,17 @@ export async function mountSteps(host, first, hooks = {}) {
       value: state.scale,
     };
     const by = { ...range, from: exponent, to: scaleAt, words: () => divisor(state.scale, data.d) };
-    const size = make("input", { type: "number", min: 1, max: data.n, value: state.size });
-    size.addEventListener("input", () => {
+    const size = make("input", {
+      type: "number",
+      min: 1,
+      max: data.n,
+      value: state.size,
+      "aria-label": "Words in a window or a block",
+    });
+    listen(size, "input", () => {
       if (+size.value >= 1) pick("size", Math.round(+size.value));
     });
-    sizeLabel = make("label", {}, "of", size, "words");
+    sizeLabel = make("label", {}, "of", size);
     boxes = {
       temperature: temperatureSlider(state.temperature, (...move) => pick("temperature", ...move)),
       scale: slider("Divide scores by", by, (...move) => pick("scale", ...move)),
@@ -180,8 +203,9 @@ export async function mountSteps(host, first, hooks = {}) {
     const placed = () =>
       wrap(
         panels.map(({ heat }) => [heat.width, heat.height]),
-        1200,
+        Infinity,
         GAP,
+        (k) => k % across === 0,
       );
     const saves = exporters(
       self,
@@ -195,8 +219,8 @@ export async function mountSteps(host, first, hooks = {}) {
         );
       },
     );
-    self.bar.replaceChildren(...Object.values(boxes).map((b) => b.node), saves);
-    self.stage.replaceChildren(...panels.map((p) => p.canvas));
+    self.bar.replaceChildren(...Object.values(boxes).map((b) => b.node));
+    self.tip.replaceChildren(TIP, saves);
   }
   async function load(next) {
     const mine = ++turn,
@@ -222,7 +246,8 @@ export async function mountSteps(host, first, hooks = {}) {
     render();
   }
 
-  self.steer(
+  steer(
+    self.stage,
     "Attention step by step. Up and down choose the word that asks, left and right the word it looks at.",
     (e) => {
       const [di, dj] = KEYS[e.key] ?? [0, 0],
@@ -235,8 +260,6 @@ export async function mountSteps(host, first, hooks = {}) {
       return true;
     },
   );
-  self.tip.textContent =
-    "Click a word or a cell, or use the arrow keys, to follow one row through every step.";
   self.view.append(table.node);
   await load(first);
   const set = (name, value) => {

@@ -7,12 +7,12 @@ background: var(--paper); padding: 10px 12px; border-radius: 6px; box-sizing: bo
 .bar .bar { margin: 0; gap: 6px; }
 .bar:empty { display: none; }
 label { flex: none; display: inline-flex; max-width: 100%; gap: 6px; align-items: center; color: var(--quiet); }
-label output { color: var(--ink); font-variant-numeric: tabular-nums; min-width: 5em; }
+label output { color: var(--ink); font-variant-numeric: tabular-nums; min-width: 3em; }
 select, button { font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--edge);
 border-radius: 4px; padding: 2px 8px; min-height: 28px; }
 button { cursor: pointer; }
 button[aria-pressed="true"] { background: var(--ink); color: var(--paper); }
-input[type="range"] { width: 11em; min-width: 5em; accent-color: var(--focus); }
+input[type="range"] { width: 8em; accent-color: var(--focus); }
 input[type="number"] { font: inherit; width: 3.6em; color: var(--ink); background: var(--paper); border: 1px solid var(--edge); border-radius: 4px; }
 .stage { display: flex; flex-wrap: wrap; gap: 8px 18px; align-items: flex-start; }
 i.break { flex-basis: 100%; }
@@ -20,5 +20,6 @@ canvas { display: block; max-width: 100%; touch-action: pan-y; border-radius: 3p
 :focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
 .say { min-height: 1.5em; margin: 6px 0 0; color: var(--ink); font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .tip { margin: 2px 0 0; color: var(--quiet); font-size: 12.5px; }
+.tip .bar { display: inline-flex; margin-left: 16px; }
 [hidden] { display: none !important; }
 `;

@@ -1,5 +1,5 @@
 // The numbers behind a picture, as a table that a screen reader can walk.
-import { make } from "./controls.js";
+import { listen, make } from "./controls.js";
 
 /** `fill()` gives {caption, head, rows}; it runs when the table is opened and at each `refresh()` while open. */
 export function numbers(fill) {
@@ -25,6 +25,6 @@ export function numbers(fill) {
       make("tbody", {}, ...rows.map((r) => line(r, "td"))),
     );
   };
-  box.addEventListener("toggle", refresh);
+  listen(box, "toggle", refresh);
   return { node: box, refresh };
 }
