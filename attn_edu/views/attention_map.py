@@ -6,7 +6,7 @@ import numpy as np
 
 from attn_edu.views.checks import as_array, as_index, as_mask, as_words, one_of
 from attn_edu.views.payload import LARGEST, pack
-from attn_edu.views.picture import heat, side_by_side
+from attn_edu.views.picture import head_grid, heat, side_by_side
 from attn_edu.views.view import View, join_words, looks, rounded, weights_table
 
 COLOURS = ("linear", "sqrt", "row")
@@ -26,6 +26,7 @@ class AttentionMap(View):
         title: a caption.
         colour: "linear", "sqrt" (square root) or "row" (each row to its largest weight); by
             default linear for up to 20 words, else square root.
+        grid: start with the grid of all heads; a click on one opens it.
 
     Raises:
         ValueError: a wrong number of axes, no or too many numbers, infinite weights, labels that
@@ -41,7 +42,7 @@ class AttentionMap(View):
 
     def __init__(
         self, weights, tokens=None, *, query_tokens=None, key_tokens=None,
-        mask=None, layer=0, head=0, title=None, colour=None,
+        mask=None, layer=0, head=0, title=None, colour=None, grid=False,
     ):  # fmt: skip
         array = _checked(as_array(weights, "weights"))
         self.weights = array.reshape((1,) * (4 - array.ndim) + array.shape)
@@ -59,6 +60,7 @@ class AttentionMap(View):
         automatic = "linear" if max(n, m) <= 20 else "sqrt"
         self.colour = automatic if colour is None else one_of(colour, COLOURS, "colour")
         self.title = title
+        self.grid = bool(grid) and layers * heads > 1
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -73,9 +75,8 @@ class AttentionMap(View):
         tokens = {"tokens": self.query_tokens if same else None}
         tokens["query_tokens"] = None if same else self.query_tokens
         tokens["key_tokens"] = None if same else self.key_tokens
-        return LiveMap(
-            self, {"weights": self.weights, **tokens, "mask": self.mask, "title": self.title}
-        )
+        names = ("weights", "mask", "title", "grid")
+        return LiveMap(self, {**{name: getattr(self, name) for name in names}, **tokens})
 
     # ---- words ----------------------------------------------------------------------------------
 
@@ -135,6 +136,9 @@ class AttentionMap(View):
 
     def _svg(self) -> str:
         w, hidden = self._shown()
+        if self.grid:
+            hidden = None if self.mask is None else ~np.broadcast_to(self.mask, self.weights.shape)
+            return head_grid(self.weights, colour=self.colour, hidden=hidden)
         sides = {"rows": self.query_tokens, "cols": self.key_tokens}
         return side_by_side([heat(w, **sides, colour=self.colour, hidden=hidden)])
 
@@ -145,7 +149,7 @@ class AttentionMap(View):
             lead = (1,) * (4 - self.mask.ndim) + self.mask.shape
             mask = pack(np.broadcast_to(self.mask, (*lead[:2], n, m)))
         sizes = {"layers": layers, "heads": heads, "n": n, "m": m}
-        shown = {"layer": self.layer, "head": self.head, "colour": self.colour}
+        shown = {"layer": self.layer, "head": self.head, "colour": self.colour, "grid": self.grid}
         tokens = {"query": self.query_tokens, "key": self.key_tokens}
         arrays = {"weights": pack(self.weights), "mask": mask}
         return {"name": "attention-map", **sizes, **shown, "tokens": tokens, **arrays}

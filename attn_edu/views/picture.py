@@ -28,6 +28,9 @@ from attn_edu.views.colours import (
 )
 
 FONT = "system-ui, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK TC', 'DejaVu Sans', sans-serif"
+STRETCH = (
+    'preserveAspectRatio="none" style="image-rendering:pixelated" image-rendering="optimizeSpeed"'
+)
 NO_RESVG = "to_png needs the package resvg_py (pip install resvg_py); to_svg needs nothing"
 NO_FONT = "to_png found no font on this system: install one (fonts-dejavu); to_svg needs none"
 
@@ -112,9 +115,8 @@ def heat(
     top = (tallest * 0.72 + 26 if len(cols) else 6.0) + (22 if title else 0)
     codes, kind = codes_of(values, colour)
     place = f'x="{left:.6g}" y="{top:.6g}" width="{m * cw:.6g}" height="{n * ch:.6g}"'
-    sharp = 'style="image-rendering:pixelated" image-rendering="optimizeSpeed"'
     parts = [text(left, 12, title, size=13, fill=INK, bold=True)] if title else []
-    parts.append(f'<image href="{png(codes, kind)}" {place} preserveAspectRatio="none" {sharp}/>')
+    parts.append(f'<image href="{png(codes, kind)}" {place} {STRETCH}/>')
     if hidden is not None and hidden.any():
         runs = ((i, a, b - a) for i in range(n) for a, b in _runs(hidden[i]))
         path = "".join(
@@ -137,6 +139,26 @@ def heat(
         parts += [column_label(w, j, left + (j + 0.5) * cw, top) for j, w in enumerate(cols)]
     right = max((text_width(fit(w, 92)) for w in cols[-3:]), default=0.0) * 0.72 + 6
     return "".join(parts), left + m * cw + right, top + n * ch + 6
+
+
+def head_grid(weights: np.ndarray, *, colour="linear", hidden=None) -> str:
+    """Every head of ``(layers, heads, n, m)`` as a small map: layers downwards, heads to the right.
+
+    ``hidden``: boolean of the same shape; those cells stay paper.
+    """
+    layers, heads = weights.shape[:2]
+    side, left, top = min(96.0, 1100 / heads), 42.0, 42.0
+    parts = [text(left + (c + 0.5) * side, 30, c, anchor="middle") for c in range(heads)]
+    parts.append(text(left, 10, "head", size=11) + text(2, 30, "layer", size=11))
+    for at in np.ndindex(layers, heads):
+        x, y = left + at[1] * side, top + at[0] * side
+        if at[1] == 0:
+            parts.append(text(left - 8, y + side / 2, at[0], anchor="end"))
+        seen = weights[at] if hidden is None else np.where(hidden[at], 0.0, weights[at])
+        place = f'x="{x + 1:.6g}" y="{y + 1:.6g}" width="{side - 3:.6g}" height="{side - 3:.6g}"'
+        parts.append(f'<image href="{png(*codes_of(seen, colour))}" {place} {STRETCH}/>')
+        parts.append(box(x + 1, y + 1, side - 3, side - 3, "none", LINE))
+    return side_by_side([("".join(parts), left + heads * side, top + layers * side)])
 
 
 def _runs(flags):

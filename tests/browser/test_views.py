@@ -196,6 +196,59 @@ def test_in_its_own_page_narrow_and_zoomed(browser, tmp_path):
         assert axe(page) == []
 
 
+def rows_of(page):
+    """How many panels stand in each row, from the top."""
+    tops = page.locator("figure canvas:visible").evaluate_all(
+        "all => all.map(c => c.getBoundingClientRect().top)"
+    )
+    return [tops.count(top) for top in sorted(set(tops))]
+
+
+@pytest.mark.parametrize(
+    ("words", "width", "rows", "highest"),
+    [
+        (16, 680, [3, 2], 690),
+        (16, 800, [3, 2], 650),
+        (16, 1176, [3, 2], 800),
+        (128, 680, [3, 2], 690),
+        (6, 800, [3, 2], 650),
+        (4, 1176, [5], 400),
+    ],
+)
+def test_steps_stay_within_one_screen(browser, tmp_path, words, width, rows, highest):
+    import torch
+
+    from attn_edu.datasets import sentence
+    from attn_edu.views import AttentionSteps
+
+    tokens = sentence("tired").tokens  # 16 of them
+    view = AttentionSteps(*torch.randn(3, words, 4), [tokens[k % 16] for k in range(words)])
+    screen = {"width": width + 32, "height": 900}
+    page = open_offline(browser, view.to_html(tmp_path / "view.html"), viewport=screen)
+    page.wait_for_selector("figure[data-live] canvas:visible")
+    assert rows_of(page) == rows
+    assert page.locator("figure .view").bounding_box()["height"] <= highest
+    page.context.close()
+
+
+def test_a_map_may_start_with_the_grid_of_all_heads(browser, tmp_path):
+    import torch
+
+    from attn_edu.views import AttentionMap
+
+    view = AttentionMap(torch.eye(4).repeat(2, 3, 1, 1), grid=True)
+    page = open_offline(browser, view.to_html(tmp_path / "view.html"))
+    page.wait_for_selector("figure[data-live] canvas:visible")
+    every = page.get_by_role("button", name="All heads")
+    assert rows_of(page) == [1] and every.get_attribute("aria-pressed") == "true"
+    page.locator("figure canvas:visible").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert every.get_attribute("aria-pressed") == "false"
+    assert page.get_by_label("Head", exact=True).input_value() == "1"
+    assert rows_of(page) == [2]
+
+
 def test_the_same_view_twice_on_a_page_works_independently(browser, tmp_path):
     import torch
 

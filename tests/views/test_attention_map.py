@@ -191,3 +191,25 @@ def test_what_is_wrong_is_named(make, message):
 def test_what_is_of_the_wrong_kind_is_named(make, message):
     with pytest.raises(TypeError, match=message):
         make()
+
+
+def images(view):
+    return view._svg().count("<image ")
+
+
+def test_the_grid_shows_every_head_in_the_still_picture_too():
+    weights = torch.randn(2, 3, 5, 5).softmax(-1)
+    assert images(AttentionMap(weights)) == 1
+    grid = AttentionMap(weights, grid=True)
+    assert images(grid) == 6
+    assert grid._payload()["grid"] is True
+    assert grid.live().view.grid is True
+    one = AttentionMap(weights[0, 0], grid=True)  # of one head there is no grid
+    assert images(one) == 1 and one._payload()["grid"] is False
+
+
+def test_in_the_still_grid_a_masked_cell_is_as_pale_as_a_zero():
+    weights, may = torch.eye(4).repeat(1, 2, 1, 1), ~torch.eye(4).bool()
+    zero = AttentionMap(torch.zeros(1, 2, 4, 4), grid=True)
+    assert AttentionMap(weights, mask=may, grid=True)._svg() == zero._svg()
+    assert AttentionMap(weights, grid=True)._svg() != zero._svg()

@@ -32,7 +32,7 @@ export async function mountMap(host, first, hooks = {}) {
     turn = 0;
   let boxes = {}; // the controls by the name of what they set
   // row and col: the chosen words; at: the cell under the pointer; spot: the head under it
-  const state = { row: null, col: null, at: null, spot: null, all: false, temperature: 1 };
+  const state = { row: null, col: null, at: null, spot: null, temperature: 1 };
   const self = shell(host, () => render());
 
   const go = (change) => {
@@ -209,6 +209,7 @@ export async function mountMap(host, first, hooks = {}) {
     const { layer, head, colour, selection, temperature = 1, tokens, n, m } = next;
     const [row, col] = selection ?? [null, null];
     Object.assign(state, { layer, head, colour, temperature, row, col, at: null, spot: null });
+    state.all = (state.all ?? next.grid) && next.layers * next.heads > 1; // other data keep the grid
     heat = new Heat({ n, m, rows: tokens.query, cols: tokens.key });
     lines = new Lines(tokens.query, tokens.key);
     grid = new Grid(data);
