@@ -1,9 +1,12 @@
 """The widgets' Python side: traits, checks, data, and who makes the page talk."""
 
+from unittest.mock import Mock
+
 import ipywidgets
 import numpy as np
 import pytest
 import torch
+from ipykernel.kernelbase import Kernel
 
 from attn_edu.views import AttentionMap, AttentionSteps, HeadSplit
 
@@ -74,6 +77,7 @@ def test_a_selection_from_the_page_is_a_tuple(live_map):
 
 
 def test_other_data_arrives_in_one_message(live_map):
+    live_map.comm.kernel = Mock(spec=Kernel)  # ipywidgets 7 collects changes only where a kernel is
     live_map.selection, sent = (4, 4), []
     live_map.send_state = lambda key=None: sent.append(set(key))
     live_map.update(weights=torch.eye(2), tokens=["x", "y"])
