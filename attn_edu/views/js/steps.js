@@ -121,8 +121,10 @@ export async function mountSteps(host, first, hooks = {}) {
     const slot = (k) => Math.floor((self.width - labels - GAP * (k - 1)) / k) - 1;
     const cell = (k) => Object.assign(bare, { bare: true }).cellFor(slot(k), 38);
     const numbered = bare.drawNumbers ? [5, 3, 2, 1].find((k) => cell(k) >= LEAST) : 0;
-    const few = numbered > 2 || (numbered && n <= 8);
-    across = few ? numbered : [3, 2].find((k) => cell(k) >= (n > 40 ? 150 / n : 8.5)) || 1;
+    const few = numbered && n <= 4 * numbered; // more words than that, and the view grows too tall
+    const least = n > 40 ? 150 / n : 8.5,
+      roomy = (k) => slot(k) >= 110 && cell(k) >= least; // for titles, and for cells
+    across = few ? numbered : [3, 2].find(roomy) || 1;
     let cw = cell(across);
     if (!few) {
       // two rows of panels stay within one screen, as long as words stay legible
