@@ -1,5 +1,6 @@
 """Write requirements.lock: the exact versions, from what is installed in this environment."""
 
+import re
 from importlib.metadata import distribution
 
 from packaging.requirements import Requirement
@@ -13,8 +14,13 @@ HEADER = """\
 """
 
 
+# What the build of torch for graphics cards asks for; the course runs on the processor.
+FOR_GRAPHICS_CARDS = re.compile(r"(nvidia|cuda)-|triton$")
+
+
 def closure(lines: list[str]) -> dict[str, str]:
-    """Name -> installed version, for the given requirements and all that they need here.
+    """Name -> installed version, for the given requirements and all that they need here,
+    whichever build of torch that is.
 
     Raises:
         SystemExit: if one of them is not installed.
@@ -27,6 +33,8 @@ def closure(lines: list[str]) -> dict[str, str]:
         if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
             continue
         name = canonicalize_name(requirement.name)
+        if FOR_GRAPHICS_CARDS.match(name):
+            continue
         if installed(name) is None:
             raise SystemExit(f"{name} is not installed: pip install '{requirement}', then again")
         pins[name] = installed(name)

@@ -1,7 +1,10 @@
 """The lock, environment.yml, pyproject.toml and the other lists of versions say the same."""
 
+import ast
 import re
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
 
 import pytest
 import yaml
@@ -46,7 +49,8 @@ def test_lock_holds_all_that_is_needed_and_nothing_else():
 def test_closure_follows_extras_and_leaves_out_what_the_markers_exclude(monkeypatch):
     needs = {
         "a": ["b[more]>=1", "never; python_version < '3'"],
-        "b": ["plain", "deep; extra == 'more'", "unasked; extra == 'other'"],
+        "b": ["plain", "deep; extra == 'more'", "unasked; extra == 'other'", "nvidia-cublas"],
+        "plain": ["triton==3", "cuda-toolkit[cublas]"],
     }
     monkeypatch.setattr(lock, "installed", lambda name: "1.0" if name != "never" else None)
     monkeypatch.setattr(
@@ -55,6 +59,22 @@ def test_closure_follows_extras_and_leaves_out_what_the_markers_exclude(monkeypa
     assert set(lock.closure(["a"])) == {"a", "b", "plain", "deep"}
     with pytest.raises(SystemExit, match="never is not installed"):
         lock.closure(["never"])
+
+
+def test_what_the_code_and_the_tests_import_is_locked():
+    locked, here = pins(LOCK.name), packages_distributions()
+    files = [
+        path for name in ("attn_edu", "tests", "bench") for path in (ROOT / name).rglob("*.py")
+    ]
+    own = {path.stem for path in files} | {"attn_edu", "bench"}
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module]
+            for name in {name.partition(".")[0] for name in names} - own - sys.stdlib_module_names:
+                packages = {canonicalize_name(package) for package in here.get(name, [])}
+                assert packages & set(locked), f"{path.name} imports {name}: in no extra"
 
 
 def test_environment_yml_installs_the_lock_and_the_package():
