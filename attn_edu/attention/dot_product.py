@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from numbers import Real
 
 import torch
 from torch import Tensor
@@ -48,10 +49,10 @@ def scaled_dot_product_attention(
     key = torch.where(unseen, 0, key)
     value = torch.where(unseen, 0, value)
 
-    # A row of nothing but -inf has no softmax: a blind query keeps its scores of 0 until the end.
-    scores = (query @ key.mT).masked_fill(hidden & ~blind, -math.inf)  # (…, n_query, n_key)
-    weights = scores.softmax(dim=-1).masked_fill(hidden, 0)
-    return weights @ value  # (…, n_query, d_value)
+    # A row of nothing but -inf has no softmax: a blind query has scores of 0 until the end.
+    scores = (query @ key.mT).masked_fill(hidden, -math.inf)  # (…, n_query, n_key)
+    weights = scores.masked_fill(blind, 0).softmax(dim=-1).masked_fill(hidden, 0)
+    return (weights @ value).masked_fill(blind, 0)  # (…, n_query, d_value)
 
 
 def attention_map(
@@ -70,8 +71,12 @@ def attention_map(
         options: handed on to ``attention``, for example ``mask=causal_mask(n)``.
 
     Raises:
+        TypeError: ``attention`` is no function, or ``key`` no tensor.
         ValueError, TypeError: whatever ``attention`` raises.
     """
+    if not callable(attention):
+        got = type(attention).__name__
+        raise TypeError(f"attention: got {got}; accepted is a function of this package.")
     check_tensor("key", key)
     identity = torch.eye(key.shape[-2], dtype=key.dtype, device=key.device)
     return attention(query, key, identity.expand(*key.shape[:-2], -1, -1), **options)
@@ -109,17 +114,11 @@ def check_inputs(
             f"value: got {tuple(value.shape)} for a key of {tuple(key.shape)}; "
             "there must be one value for each key (axis -2)."
         )
-    lead = _broadcast("key", query.shape[:-2], key.shape[:-2])
-    lead = _broadcast("value", lead, value.shape[:-2])
+    lead = broadcast_leading_axes("key", query.shape[:-2], key.shape[:-2])
+    lead = broadcast_leading_axes("value", lead, value.shape[:-2])
     if mask is not None:
         lead = check_mask(mask, query, key, lead)
-    if scale is None:
-        scale = 1 / math.sqrt(d)
-    elif isinstance(scale, bool) or not isinstance(scale, int | float):
-        raise TypeError(f"scale: got {type(scale).__name__}; accepted is None or a finite number.")
-    elif not math.isfinite(scale):
-        raise ValueError(f"scale: got {scale}; accepted is None or a finite number.")
-    return lead, scale
+    return lead, _finite(1 / math.sqrt(d) if scale is None else scale)
 
 
 def check_mask(mask: Tensor, query: Tensor, key: Tensor, lead: torch.Size) -> torch.Size:
@@ -141,7 +140,7 @@ def check_mask(mask: Tensor, query: Tensor, key: Tensor, lead: torch.Size) -> to
             f"mask: got {tuple(mask.shape)}; accepted is anything that broadcasts to "
             f"(…, n_query, n_key) = {scores}, with at least two axes."
         )
-    return _broadcast("mask", lead, mask.shape[:-2])
+    return broadcast_leading_axes("mask", lead, mask.shape[:-2])
 
 
 def check_tensor(name: str, tensor: Tensor, *, axes: str = "length, dim") -> None:
@@ -155,7 +154,20 @@ def check_tensor(name: str, tensor: Tensor, *, axes: str = "length, dim") -> Non
         )
 
 
-def _broadcast(name: str, lead: torch.Size, more: torch.Size) -> torch.Size:
+def _finite(scale: float) -> float:
+    if isinstance(scale, bool) or not isinstance(scale, Real):
+        raise TypeError(f"scale: got {type(scale).__name__}; accepted is None or a finite number.")
+    try:
+        scale = float(scale)
+    except OverflowError:  # an integer beyond every float
+        scale = math.inf
+    if not math.isfinite(scale):
+        raise ValueError(f"scale: got {scale}; accepted is None or a finite number.")
+    return scale
+
+
+def broadcast_leading_axes(name: str, lead: torch.Size, more: torch.Size) -> torch.Size:
+    """The leading axes of all arguments so far and of one more; refuse what does not broadcast."""
     try:
         return torch.broadcast_shapes(lead, more)
     except RuntimeError:

@@ -5,6 +5,7 @@ other conventions; the converters at the end are named for the one that they pro
 """
 
 import math
+from numbers import Integral
 
 import torch
 from torch import Tensor
@@ -55,11 +56,13 @@ def padding_mask(lengths: Tensor | list[int], n: int) -> Tensor:
         lengths = torch.as_tensor(lengths)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(f"lengths: got {lengths!r}; accepted is (batch,) integers.") from error
-    if lengths.ndim != 1 or lengths.is_floating_point() or lengths.dtype == torch.bool:
+    whole = not (lengths.is_floating_point() or lengths.is_complex())
+    if lengths.ndim != 1 or not whole or lengths.dtype == torch.bool:
         raise ValueError(
             f"lengths: got {tuple(lengths.shape)} of {lengths.dtype}; "
             "accepted is one integer for each sequence, (batch,)."
         )
+    lengths = lengths.long()  # what is larger than that becomes negative, and is refused
     if ((lengths < 0) | (lengths > n)).any():
         raise ValueError(f"lengths: got {lengths.tolist()}; accepted is 0 to n = {n}.")
     positions = torch.arange(n, device=lengths.device)
@@ -85,8 +88,8 @@ def sliding_window_mask(n: int, window: int, *, causal: bool = True) -> Tensor:
     _check_size("window", window)
     positions = torch.arange(n)
     distance = positions[:, None] - positions  # (n, n), positive toward the past
-    near = distance < window
-    return near & (distance >= 0) if causal else near & (distance > -window)
+    near = distance.abs() < min(window, n)
+    return near & (distance >= 0) if causal else near
 
 
 def block_mask(n: int, block: int, *, causal: bool = False) -> Tensor:
@@ -105,7 +108,7 @@ def block_mask(n: int, block: int, *, causal: bool = False) -> Tensor:
     """
     _check_size("n", n)
     _check_size("block", block)
-    number = torch.arange(n) // block
+    number = torch.arange(n) // min(block, n)
     same = number[:, None] == number
     return same & causal_mask(n) if causal else same
 
@@ -115,17 +118,20 @@ def to_additive(mask: Tensor, dtype: torch.dtype | None = None) -> Tensor:
 
     Args:
         mask: boolean, any shape, ``True`` = may attend.
-        dtype: a floating-point dtype; torch's default one when ``None``.
+        dtype: a floating-point dtype of 16 bits or more; torch's default one when ``None``.
 
     Raises:
         ValueError: the mask is not boolean (a mask of 0 and 1 that is added hides almost nothing),
             or the dtype has no ``-inf``.
-        TypeError: the mask is no tensor.
+        TypeError: the mask is no tensor, or the dtype no ``torch.dtype``.
     """
     _check_boolean(mask)
     dtype = torch.get_default_dtype() if dtype is None else dtype
-    if not dtype.is_floating_point:
-        raise ValueError(f"dtype: got {dtype}; accepted is a floating-point dtype, for its -inf.")
+    if not isinstance(dtype, torch.dtype):
+        raise TypeError(f"dtype: got {type(dtype).__name__}; accepted is a torch.dtype or None.")
+    if not dtype.is_floating_point or dtype.itemsize < 2:
+        wanted = "a floating-point dtype of 16 bits or more, for its -inf"
+        raise ValueError(f"dtype: got {dtype}; accepted is {wanted}.")
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, -math.inf)
 
 
@@ -146,7 +152,7 @@ def to_multihead_attention(mask: Tensor) -> Tensor:
 
 
 def _check_size(name: str, size: int) -> None:
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+    if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
         raise ValueError(f"{name}: got {size!r}; accepted is an integer of at least 1.")
 
 

@@ -1,9 +1,13 @@
 """Several heads side by side (Vaswani et al., 2017, section 3.2.2)."""
 
+from numbers import Integral
+
+import torch
 from torch import Tensor, nn
 
 from attn_edu.attention.dot_product import (
     attention_map,
+    broadcast_leading_axes,
     check_tensor,
     scaled_dot_product_attention,
 )
@@ -67,7 +71,7 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, *, bias: bool = True):
         super().__init__()
-        if isinstance(d_model, bool) or not isinstance(d_model, int) or d_model < 1:
+        if isinstance(d_model, bool) or not isinstance(d_model, Integral) or d_model < 1:
             raise ValueError(f"d_model: got {d_model!r}; accepted is an integer of at least 1.")
         _check_heads(n_heads, "d_model", d_model)
         self.n_heads = n_heads
@@ -90,8 +94,9 @@ class MultiHeadAttention(nn.Module):
             ``(…, n_query, d_model)``.
 
         Raises:
-            ValueError, TypeError: ``x`` or ``memory`` is not a tensor of width ``d_model``, or the
-                mask does not fit; see `scaled_dot_product_attention`.
+            ValueError, TypeError: ``x`` or ``memory`` is not a tensor of width ``d_model`` with the
+                dtype and device of the weights, or the mask does not fit; see
+                `scaled_dot_product_attention`.
         """
         query, key = self._query_and_key(x, memory)
         value = split_heads(self.value(x if memory is None else memory), self.n_heads)
@@ -112,6 +117,9 @@ class MultiHeadAttention(nn.Module):
             if tensor.shape[-1] != d_model:
                 got = tuple(tensor.shape)
                 raise ValueError(f"{name}: got {got}; the last axis must be d_model = {d_model}.")
+            _check_kind(name, tensor, self.query.weight)
+        if memory is not None:
+            broadcast_leading_axes("memory", x.shape[:-2], memory.shape[:-2])
         query = split_heads(self.query(x), self.n_heads)  # (…, n_heads, n_query, d_head)
         key = split_heads(self.key(x if memory is None else memory), self.n_heads)
         return query, key
@@ -150,13 +158,26 @@ class MultiHeadAttention(nn.Module):
 
 def _for_every_head(mask: Tensor | None, query: Tensor) -> Tensor | None:
     """Without a head axis, ``(batch, 1, n)`` would be read as one mask a head if batch = heads."""
-    if not isinstance(mask, Tensor) or mask.ndim != query.ndim - 1:
+    if not isinstance(mask, Tensor) or not 3 <= mask.ndim < query.ndim:
         return mask
     return mask.unsqueeze(-3)  # (…, 1, n_query, n_key)
 
 
+def _check_kind(name: str, tensor: Tensor, weight: Tensor) -> None:
+    if tensor.device != weight.device:
+        got = tensor.device
+        raise ValueError(f"{name}: got device {got}, but the weights are on {weight.device}.")
+    if tensor.dtype == weight.dtype:
+        return
+    kind = tensor.device.type
+    casts = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+    if not (casts and tensor.is_floating_point()):
+        got = tensor.dtype
+        raise ValueError(f"{name}: got dtype {got}, but the weights have {weight.dtype}.")
+
+
 def _check_heads(n_heads: int, what: str, width: int) -> None:
-    if isinstance(n_heads, bool) or not isinstance(n_heads, int) or n_heads < 1:
+    if isinstance(n_heads, bool) or not isinstance(n_heads, Integral) or n_heads < 1:
         raise ValueError(f"n_heads: got {n_heads!r}; accepted is an integer of at least 1.")
     if width % n_heads:
         raise ValueError(

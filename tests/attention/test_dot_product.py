@@ -1,7 +1,9 @@
 """Scaled dot-product attention against torch's own, for drawn shapes, and under torch.func."""
 
 import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -134,3 +136,28 @@ def test_map_does_not_recompute_on_its_own():
     query, key = draw(5, 4), draw(7, 4, seed=1)
     weights = attention_map(lambda q, k, v: v[:5].flip(0) * 2, query, key)
     assert torch.equal(weights, 2 * torch.eye(7, dtype=torch.float64)[:5].flip(0))
+
+
+@pytest.mark.parametrize("fill", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("where", ["key", "value"])
+def test_a_query_that_sees_nothing_gets_zeros_beside_one_that_sees_what_is_not_finite(fill, where):
+    tensors = {name: torch.randn(5, 4) for name in ("query", "key", "value")}
+    tensors[where][3] = fill
+    for tensor in tensors.values():
+        tensor.requires_grad_()
+    mask = torch.ones(5, 5, dtype=torch.bool)
+    mask[2] = False
+    output = scaled_dot_product_attention(**tensors, mask=mask)
+    assert output[2].eq(0).all()
+    output.sum().backward()
+    assert tensors["query"].grad[2].eq(0).all()
+
+
+def test_the_scale_may_be_any_real_number():
+    x = torch.randn(5, 4)
+    for half in (np.float32(0.5), np.float64(0.5), Fraction(1, 2)):
+        output = scaled_dot_product_attention(x, x, x, scale=half)
+        assert output.dtype == x.dtype
+        torch.testing.assert_close(output, scaled_dot_product_attention(x, x, x, scale=0.5))
+        loops = reference_attention(x, x, x, scale=half)
+        torch.testing.assert_close(output.double(), loops, rtol=1e-5, atol=1e-6)

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -116,3 +117,24 @@ def test_converters_leave_their_input_alone(convert):
     converted = convert(mask)
     converted.fill_(1)
     assert_mask(mask, causal_mask(5))
+
+
+@pytest.mark.parametrize("kind", ["uint8", "uint16", "uint32", "uint64", "int8", "int32"])
+def test_padding_takes_lengths_of_any_integer_kind(kind):
+    lengths = np.array([0, 5, 100], dtype=kind)
+    for given in (lengths, torch.from_numpy(lengths)):
+        assert padding_mask(given, 300).sum(-1).flatten().tolist() == [0, 5, 100]
+
+
+def test_sizes_may_be_integers_of_numpy():
+    five, three = np.int64(5), np.int32(3)
+    assert causal_mask(three, five).equal(causal_mask(3, 5))
+    assert padding_mask([2], five).equal(padding_mask([2], 5))
+    assert sliding_window_mask(five, three).equal(sliding_window_mask(5, 3))
+    assert block_mask(five, three).equal(block_mask(5, 3))
+
+
+def test_a_window_or_block_beyond_every_integer_of_torch_is_the_whole_length():
+    assert sliding_window_mask(5, 2**70).equal(causal_mask(5))
+    assert sliding_window_mask(5, 2**70, causal=False).all()
+    assert block_mask(5, 2**70).all()

@@ -1,5 +1,6 @@
 """Many heads against nn.MultiheadAttention, and head by head against the loops."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -300,3 +301,18 @@ def test_autocast_computes_in_bfloat16_and_stays_close():
         output = mine(x, mask=mask)
     assert output.dtype == torch.bfloat16
     assert_close(output.float(), mine(x, mask=mask), rtol=0, atol=0.3)
+
+
+def test_a_mask_of_fewer_axes_than_x_holds_for_every_head():
+    batch = 3  # as many as heads: an axis in the wrong place would still broadcast
+    mine, x = MultiHeadAttention(12, 3), torch.randn(2, batch, 5, 12)
+    mask = padding_mask([5, 2, 4], 5)  # (batch, 1, n)
+    alone = torch.stack([mine(part, mask=mask) for part in x])
+    torch.testing.assert_close(mine(x, mask=mask), alone)
+    alone = torch.stack([mine.map(part, mask=mask) for part in x])
+    torch.testing.assert_close(mine.map(x, mask=mask), alone)
+
+
+def test_sizes_may_be_integers_of_numpy():
+    assert split_heads(torch.ones(5, 12), np.int64(3)).shape == (3, 5, 4)
+    assert MultiHeadAttention(np.int64(12), np.int32(3))(torch.ones(5, 12)).shape == (5, 12)
