@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attn_edu.views.checks import as_array, as_index, as_mask, as_words, one_of
+from attn_edu.views.checks import as_array, as_index, as_mask, as_title, as_words, one_of
 from attn_edu.views.payload import LARGEST, pack
 from attn_edu.views.picture import head_grid, heat, side_by_side
 from attn_edu.views.view import View, join_words, looks, rounded, weights_table
@@ -52,6 +52,7 @@ class AttentionMap(View):
                 f"tokens names both sides, but weights are {n} by {m}:"
                 " pass query_tokens and key_tokens"
             )
+        tokens = None if tokens is None else as_words(tokens, n)
         sides = (tokens if side is None else side for side in (query_tokens, key_tokens))
         names = ("tokens", "tokens") if tokens is not None else ("query_tokens", "key_tokens")
         self.query_tokens, self.key_tokens = map(as_words, sides, (n, m), names)
@@ -59,7 +60,7 @@ class AttentionMap(View):
         self.layer, self.head = as_index(layer, layers, "layer"), as_index(head, heads, "head")
         automatic = "linear" if max(n, m) <= 20 else "sqrt"
         self.colour = automatic if colour is None else one_of(colour, COLOURS, "colour")
-        self.title = title
+        self.title = as_title(title)
         self.grid = bool(grid) and layers * heads > 1
 
     @property

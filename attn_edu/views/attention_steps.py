@@ -6,7 +6,15 @@ import math
 
 import numpy as np
 
-from attn_edu.views.checks import as_array, as_count, as_mask, as_positive, as_words, one_of
+from attn_edu.views.checks import (
+    as_array,
+    as_count,
+    as_mask,
+    as_positive,
+    as_title,
+    as_words,
+    one_of,
+)
 from attn_edu.views.payload import pack
 from attn_edu.views.picture import heat, side_by_side
 from attn_edu.views.view import View, looks, weights_table
@@ -101,7 +109,7 @@ most at “good” (0.88).
             self.given, self.mask = np.broadcast_to(as_mask(mask, (n, n)), (n, n)), "given"
         self.temperature = as_positive(temperature, "temperature")
         self.scale = 1 / math.sqrt(d) if scale is None else as_positive(scale, "scale")
-        self.title = title
+        self.title = as_title(title)
 
     @property
     def shape(self) -> tuple[int, int]:

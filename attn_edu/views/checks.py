@@ -3,30 +3,57 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterable
+from numbers import Real
 
 import numpy as np
+
+# What XML does not allow: control characters, halves of surrogate pairs, two code points at the end
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_SIGNS = {chr(code): chr(0x2400 + code) for code in range(32)}  # ␀, ␇, ␛ …
 
 
 def as_array(values, name: str) -> np.ndarray:
     """A float array of its own from a tensor, an array or nested lists: float64 stays, else 32."""
-    if hasattr(values, "detach"):  # a torch tensor; torch itself is not imported here
-        values = values.detach().cpu()
-        own = str(values.dtype) in ("torch.float64", "torch.float32")
-        values = (values if own else values.float()).numpy()
     try:
-        array = np.array(values)
+        array = _plain(values)
+        real = array.dtype.kind in "fiub" or (
+            array.dtype.kind == "O" and all(isinstance(x, Real) for x in array.flat)
+        )
+        if not real:
+            raise TypeError(f"{array.dtype} is no dtype of real numbers")
         return array if array.dtype in (np.float32, np.float64) else array.astype(np.float32)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         kind = type(values).__name__
-        message = f"{name} must be a tensor, an array or lists of numbers, got {kind}"
+        message = f"{name} must be a tensor, an array or lists of numbers, got {kind}: {error}"
         raise TypeError(message) from error
+
+
+def _plain(values) -> np.ndarray:
+    """An array of its own from whatever holds numbers; torch itself is not imported here."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().to_dense().resolve_neg()
+        own = str(values.dtype) in ("torch.float64", "torch.float32", "torch.bool")
+        return np.array((values if own or values.is_complex() else values.float()).numpy())
+    try:
+        return np.array(values)
+    except (TypeError, RuntimeError):  # lists of tensors that numpy does not read
+        if not isinstance(values, list | tuple):
+            raise
+        return np.array([_plain(value) for value in values])
 
 
 def as_mask(mask, shape: tuple[int, ...]) -> np.ndarray:
     """A boolean array that broadcasts to ``shape``; True = may attend."""
-    array = np.array(mask.detach().cpu().numpy() if hasattr(mask, "detach") else mask)
+    try:
+        array = _plain(mask)
+    except (TypeError, ValueError, RuntimeError) as error:
+        kind = type(mask).__name__
+        raise TypeError(f"mask must be boolean (True = may attend), got {kind}: {error}") from error
     if array.dtype != np.bool_:
-        raise TypeError(f"mask must be boolean (True = may attend), got dtype {array.dtype}")
+        got = getattr(mask, "dtype", array.dtype)
+        raise TypeError(f"mask must be boolean (True = may attend), got dtype {got}")
     try:
         fits = np.broadcast_shapes(array.shape, shape) == tuple(shape)
     except ValueError:
@@ -40,18 +67,35 @@ def as_words(tokens, n: int, name: str = "tokens") -> list[str]:
     """Labels as strings: the given ones, or positions 0..n-1."""
     if tokens is None:
         return [str(i) for i in range(n)]
+    tokens = tokens.tolist() if hasattr(tokens, "tolist") else tokens  # arrays and tensors
     if isinstance(tokens, str):
         raise TypeError(f"{name} must be a sequence of {n} words, got one string: use .split()")
-    labels = [str(t) for t in tokens]
+    if isinstance(tokens, bytes | set | frozenset) or not isinstance(tokens, Iterable):
+        raise TypeError(f"{name} must be a sequence of {n} words, got {type(tokens).__name__}")
+    labels = [as_label(str(t)) for t in tokens]
     if len(labels) != n:
         raise ValueError(f"{name} must name each of the {n} positions, got {len(labels)} words")
     return labels
+
+
+def as_title(title) -> str | None:
+    """A caption, or None."""
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title must be a string or None, got {type(title).__name__}")
+    return title and as_label(title)
+
+
+def as_label(text: str) -> str:
+    """The text with a visible sign in place of each character that no SVG or page may hold."""
+    return _FORBIDDEN.sub(lambda found: _SIGNS.get(found[0], "\ufffd"), text)
 
 
 def as_positive(value, name: str) -> float:
     """A positive, finite number."""
     try:
         number = float(value)
+    except OverflowError:  # an integer beyond every float
+        number = math.inf
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be a number, got {type(value).__name__}") from error
     if not (math.isfinite(number) and number > 0):

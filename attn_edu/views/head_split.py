@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attn_edu.views.checks import as_count, as_words, one_of
+from attn_edu.views.checks import as_count, as_title, as_words, one_of
 from attn_edu.views.colours import INK, bytes_of, ink_on, token_colour
 from attn_edu.views.picture import box, row_label, side_by_side, text, text_width
 from attn_edu.views.view import View
@@ -44,13 +44,13 @@ right head and row.
         cells = self.n * self.n_heads * self.d_head
         if cells > LARGEST:
             raise ValueError(f"n * n_heads * d_head must be at most {LARGEST}, got {cells}")
-        self.method, self.title = one_of(method, tuple(METHODS), "method"), title
+        self.method, self.title = one_of(method, tuple(METHODS), "method"), as_title(title)
         self.tokens = as_words(tokens, self.n)
 
     def origins(self, method: str | None = None) -> np.ndarray:
         """The flat place in ``(n, h*d)`` that each cell of ``(h, n, d)`` comes from."""
         flat = np.arange(self.n * self.n_heads * self.d_head)
-        if (method or self.method) == "view":
+        if one_of(method or self.method, tuple(METHODS), "method") == "view":
             return flat.reshape(self.n_heads, self.n, self.d_head)
         return flat.reshape(self.n, self.n_heads, self.d_head).transpose(1, 0, 2)
 

@@ -61,6 +61,7 @@ class LiveView(anywidget.AnyWidget):
     _kind: type = None
     _settings: tuple[str, ...] = ()  # traits that the page reads and sets
     _data: tuple[str, ...] = ()  # what `update` accepts
+    _words = frozenset({"tokens", "query_tokens", "key_tokens"})  # new ones replace all old ones
 
     def __init__(self, view, data: dict):
         self._given, self._view, self._heard = data, view, None
@@ -87,14 +88,17 @@ class LiveView(anywidget.AnyWidget):
         unknown = sorted(set(data) - set(self._data))
         if unknown:
             raise TypeError(f"update accepts {', '.join(self._data)}; got {', '.join(unknown)}")
-        given = {**self._given, **data}
+        words = self._words
+        old = {name: None for name in words if name in self._given and words & set(data)}
+        given = {**self._given, **old, **data}
         arguments = self._arguments(given)
         try:
             view = self._kind(**arguments)
         except (ValueError, TypeError):
-            if "tokens" in data:
+            if words & set(data):
                 raise
-            arguments["tokens"] = given["tokens"] = None
+            for name in words & set(given):
+                arguments[name] = given[name] = None
             view = self._kind(**arguments)
         self._given, self._view = given, view
         with self.hold_sync():

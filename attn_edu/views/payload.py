@@ -38,7 +38,8 @@ def pack(array: np.ndarray, *, exact: bool = False) -> dict:
 
 def _pack_rounded(array: np.ndarray) -> dict:
     """Codes into at most 255 levels (code 255 = NaN), as fine as the budget allows."""
-    low, high = float(np.nanmin(array)), float(np.nanmax(array))
+    known = array[~np.isnan(array)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     packed = {"kind": "u1", "shape": list(array.shape)}
     for fineness in (250, 64, 32, 1) if low >= 0 and high <= 1 else (0,):
         levels = _levels(fineness) if fineness else np.linspace(low, high, 255)

@@ -57,3 +57,6 @@ def test_what_is_wrong_is_named(arguments, error, message):
 def test_an_unknown_method_is_named():
     with pytest.raises(ValueError, match=r"method must be one of .* got 'reshape'"):
         HeadSplit(2, 2, 2, method="reshape")
+    for ask in (HeadSplit(2, 2, 2).origins, HeadSplit(2, 2, 2).right):
+        with pytest.raises(ValueError, match=r"method must be one of .* got 'reshape'"):
+            ask("reshape")

@@ -96,6 +96,19 @@ def test_data_can_be_set_one_by_one(live_map, live_steps):
     np.testing.assert_allclose(live_steps.view.stages()["output"], 1)
 
 
+def test_words_of_two_sides_give_way_to_other_words():
+    sides = {"query_tokens": ["a", "b"], "key_tokens": ["x", "y", "z"]}
+    live = AttentionMap(torch.ones(2, 3), **sides).live()
+    live.update(weights=torch.eye(4))
+    assert (live.view.query_tokens, live.view.key_tokens) == (list("0123"), list("0123"))
+    for words in (["good", "day"], ["a", "b", "c"]):  # as many as on one side, and on the other
+        live.update(weights=torch.ones(2, 3), **sides)
+        live.update(weights=torch.eye(len(words)), tokens=words)
+        assert (live.view.query_tokens, live.view.key_tokens, live.tokens) == (words, words, words)
+    live.update(weights=torch.ones(3, 2), key_tokens=["x", "y"])
+    assert (live.view.query_tokens, live.view.key_tokens) == (list("012"), ["x", "y"])
+
+
 def test_an_update_that_fails_changes_nothing(live_map, live_steps):
     before = live_map._payload
     with pytest.raises(ValueError, match="tokens must name each"):
