@@ -15,7 +15,6 @@ _SUBMODULES = frozenset(
         "datasets",
         "exercises",
         "figures",
-        "matmul",
         "models",
         "training",
         "views",

@@ -1,6 +1,7 @@
 """Write requirements.lock: the exact versions, from what is installed in this environment."""
 
 import re
+import sys
 from importlib.metadata import distribution
 
 from packaging.requirements import Requirement
@@ -47,6 +48,9 @@ def closure(lines: list[str]) -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
+    if arguments:
+        print(f"lock takes no arguments, got {' '.join(arguments)}", file=sys.stderr)
+        return 2
     pins = closure(requirements())
     lines = [f"{name}=={pin}" for name, pin in sorted(pins.items())]
     LOCK.write_text(HEADER + "\n".join(lines) + "\n", "utf-8")

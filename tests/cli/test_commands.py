@@ -10,7 +10,7 @@ import pytest
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from attn_edu.cli import bench, checks, environment, lab
+from attn_edu.cli import bench, checks, environment, lab, lock
 
 
 @pytest.fixture
@@ -119,3 +119,12 @@ def test_jupyterlab_does_not_ask_for_news_and_own_defaults_stay(tmp_path, monkey
     path.write_text("{}", "utf-8")
     lab.ask_nothing_of_the_network()
     assert path.read_text("utf-8") == "{}"
+
+
+@pytest.mark.parametrize("given", [["--help"], ["torch"]])
+def test_lock_takes_no_arguments_and_writes_nothing_then(given, monkeypatch, tmp_path, capsys):
+    path = tmp_path / "requirements.lock"
+    monkeypatch.setattr(lock, "LOCK", path)
+    assert lock.main(given) == 2
+    assert given[0] in capsys.readouterr().err
+    assert not path.exists()
