@@ -92,11 +92,14 @@ def _where(function: Callable, error: BaseException) -> str:
 
 @contextlib.contextmanager
 def _restored() -> Iterator[None]:
-    """Default dtype and gradient mode are afterwards as they were."""
+    """Default dtype, default device and gradient mode are afterwards as they were."""
     dtype, gradients = torch.get_default_dtype(), torch.is_grad_enabled()
+    device = torch.get_default_device()
     try:
         yield
     finally:
+        if torch.get_default_device() != device:
+            torch.set_default_device(None if device.type == "cpu" else device)
         torch.set_default_dtype(dtype)
         torch.set_grad_enabled(gradients)
 

@@ -9,6 +9,7 @@ from attn_edu.exercises.calling import AnswerError
 
 # An answer may compute in another floating-point dtype; it is then compared less finely.
 _TOLERANCE = {torch.float64: 1e-7, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 5e-2}
+_MOST = 10_000_000  # numbers in an answer; the inputs are tiny
 
 
 def to_tensor(value: object, expected: object) -> Tensor:
@@ -33,13 +34,22 @@ def to_tensor(value: object, expected: object) -> Tensor:
         real = isinstance(value, Tensor | numbers.Real) and not isinstance(value, bool)
         if not real:
             raise AnswerError(f"It returned {_a(value)}; expected is one number.")
-        value = value if isinstance(value, Tensor) else torch.tensor(float(value)).double()
+        value = value if isinstance(value, Tensor) else _number(value)
     if value.layout != torch.strided or value.device.type == "meta":
         raise AnswerError("It returned a tensor without ordinary numbers in it (sparse, or meta).")
     if value.is_complex():
         raise AnswerError(f"Its dtype is {value.dtype}; expected are real numbers.")
+    if value.numel() > _MOST:  # an expanded tensor may be larger than any memory
+        raise AnswerError(f"It returned {value.numel()} numbers; expected are far fewer.")
     # A subclass may answer comparisons as it likes: keep the plain numbers, and no view of them.
     return value.detach().as_subclass(Tensor).cpu().clone()
+
+
+def _number(value: numbers.Real) -> Tensor:
+    try:
+        return torch.tensor(float(value)).double()
+    except OverflowError:
+        raise AnswerError("It returned an integer beyond every float; expected is less.") from None
 
 
 def form(got: Tensor, expected: object) -> str | None:

@@ -40,7 +40,7 @@ class Note:
 def _read() -> dict[str, dict]:
     """What the file says, and what could not be written. A broken file counts as empty."""
     known = {}
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, RecursionError):
         stored = json.loads(Path(FILE).read_text(encoding="utf-8"))
         if isinstance(stored, dict):
             known = {name: entry for name, entry in stored.items() if isinstance(entry, dict)}

@@ -59,6 +59,7 @@ FORMS = [
     (lambda query, key: query @ key.mT * float("nan"), "NaN, in 6 of 6 places"),
     (lambda query, key: (query @ key.mT).to_sparse(), "sparse"),
     (lambda query, key: (query @ key.mT).to("meta"), "meta"),
+    (lambda query, key: query.new_zeros(1).expand(10**12), "1000000000000 numbers"),
     (lambda query, key: torch.empty(0), "shape is (0,)"),
     (lambda query, key: query @ key, "raised RuntimeError: mat1 and mat2"),
     (lambda query, key: 1 / 0, "raised ZeroDivisionError: division by zero"),
@@ -132,6 +133,7 @@ def test_not_attempted_with_docstring_pass_or_a_gap():
         (torch.tensor([3]), "a tensor of shape (1,)"),
         (torch.tensor(1j), "complex"),
         (float("nan"), "It is NaN"),
+        (10**400, "beyond every float"),
     ],
 )
 def test_what_is_no_number_where_a_number_is_expected(value, said):
@@ -359,12 +361,17 @@ def test_global_state_is_as_before():
     def answer(query, key):
         torch.manual_seed(0)
         torch.set_default_dtype(torch.float16)
+        torch.set_default_device("meta")
         torch.set_grad_enabled(False)
         random.random()
         return query @ key.mT
 
     torch.manual_seed(3)
-    assert check("02.scores", answer).passed
+    try:
+        assert check("02.scores", answer).passed
+        assert torch.get_default_device() == torch.device("cpu")
+    finally:
+        torch.set_default_device(None)
     assert torch.get_default_dtype() == torch.float32
     assert torch.is_grad_enabled()
     assert torch.equal(torch.rand(2), wanted)

@@ -90,7 +90,8 @@ def test_each_folder_has_its_own(own_folder, monkeypatch):
 
 
 BROKEN = [
-    "", "{", "[]", "null", "\x00\xff", '{"02.scores": 3}', '{"02.scores": {"status": [1]}}',
+    "", "{", "[" * 100_000, "[]", "null", "\x00\xff",
+    '{"02.scores": 3}', '{"02.scores": {"status": [1]}}',
     '{"02.scores": {"attempts": "many", "hints": -5, "status": "cheated"}}',
     '{"99.unknown": {"status": "passed"}}',
 ]  # fmt: skip
