@@ -22,6 +22,12 @@ def test_a_chapter_is_found_by_each_of_its_names(name):
     assert course.find(name).file == "02_single_head"
 
 
+def test_no_name_is_no_chapter():
+    for nothing in ("", ".", "/"):
+        with pytest.raises(KeyError, match="the chapters are 00, 01"):
+            course.find(nothing)
+
+
 def test_an_unknown_chapter_is_an_error_that_names_the_known_ones():
     with pytest.raises(KeyError, match=r"'quantum'.*00, 01"):
         course.find("quantum")
