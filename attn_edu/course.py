@@ -52,7 +52,8 @@ def find(name: str) -> Chapter:
     """
     wanted = Path(name).stem
     for chapter in chapters():
-        if wanted in (chapter.file, chapter.file[3:]) or (wanted and wanted.zfill(2) == chapter.number):
+        names = (chapter.file, chapter.file[3:])
+        if wanted and (wanted in names or wanted.zfill(2) == chapter.number):
             return chapter
     known = ", ".join(chapter.number for chapter in chapters())
     raise KeyError(f"no chapter is called {name!r}; the chapters are {known}")
