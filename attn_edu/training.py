@@ -29,14 +29,6 @@ class History:
     def steps(self) -> int:
         return len(self.losses)
 
-    def smoothed(self, window: int = 20) -> list[float]:
-        """The mean of the last ``window`` losses at each step (fewer at the start)."""
-        total, means = 0.0, []
-        for step, loss in enumerate(self.losses):
-            total += loss - (self.losses[step - window] if step >= window else 0.0)
-            means.append(total / min(step + 1, window))
-        return means
-
 
 def train(
     model: nn.Module,

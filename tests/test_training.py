@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from attn_edu.training import History, accuracy, train
+from attn_edu.training import accuracy, train
 
 
 def line(generator):
@@ -92,12 +92,6 @@ def test_patience_ends_a_run_that_no_longer_improves():
 def test_scores_are_kept_at_their_steps():
     _, history = fitted(steps=7, evaluate=lambda: 5.0, every=3)
     assert history.scores == [(0, 5.0), (3, 5.0), (6, 5.0)]
-
-
-def test_smoothing_is_a_mean_over_a_window():
-    losses = [float(v) for v in (4, 2, 6, 0, 1)]
-    means = History(losses=losses).smoothed(window=3)
-    assert means == pytest.approx([4, 3, 4, 8 / 3, 7 / 3])
 
 
 def test_the_bar_removes_itself(capsys):
