@@ -39,9 +39,12 @@ def gradients(kind, inputs, mask, rows=slice(None)):
 def equals_the_loops(kind):
     for mask in kind.masks():
         query, key, value = kind.inputs(BATCH)
-        wanted = reference_attention(
-            query, key, value, mask=kind.visible(mask), scale=kind.options.get("scale")
-        )
+        visible = kind.visible(mask)
+        if kind.explicit is None:
+            scale = kind.options.get("scale")
+            wanted = reference_attention(query, key, value, mask=visible, scale=scale)
+        else:
+            wanted = kind.explicit(query, key, value, visible)
         close(kind(query, key, value, mask), wanted)
 
 
@@ -181,7 +184,7 @@ def order_of_positions_moves_the_output_along(kind):
     query = kind.inputs(BATCH, n_key=N_KEY)[1]  # as many queries as keys
     _, key, value = kind.inputs(BATCH, seed=3)
     own = torch.rand(N_KEY, N_KEY, generator=torch.Generator().manual_seed(2)) < 0.7
-    masks = [None, own] if kind.takes_mask else [None]
+    masks = [None, own] if kind.takes_mask is True else [None]
     for mask in masks if kind.pattern is None else []:
         moved = None if mask is None else mask[order][:, order]
         output = kind(query, key, value, mask)

@@ -26,8 +26,13 @@ class Kind:
         options: keyword arguments that every call gets.
         pattern: ``(n_query, n_key) -> mask`` that the kind applies by itself (causal, a window);
             ``None`` when it lets every query see every key.
-        takes_mask: whether it has the argument ``mask``.
+        takes_mask: whether it has the argument ``mask``; ``"keys"`` when it takes only masks that
+            every query shares, ``(…, 1, n_key)``, such as a padding mask.
         takes_cross: whether it accepts more keys than queries.
+        explicit: ``(query, key, value, visible) -> output``, the kind's own definition written out
+            in float64 with loops or a whole ``(n_query, n_key)`` matrix, where ``visible`` is
+            what `visible` returns; ``None`` when the definition is softmax attention, whose loops
+            are `reference_attention`.
         excluded: name of an invariant -> the reason why it cannot hold.
     """
 
@@ -35,8 +40,9 @@ class Kind:
     function: Callable[..., Tensor]
     options: Mapping[str, object] = field(default_factory=dict)
     pattern: Callable[[int, int], Tensor] | None = None
-    takes_mask: bool = True
+    takes_mask: bool | str = True
     takes_cross: bool = True
+    explicit: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] | None = None
     excluded: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, query, key, value, mask=None):
@@ -64,6 +70,8 @@ class Kind:
             return [None]
         shared = torch.ones(1, N_KEY, dtype=torch.bool)
         shared[0, [2, N_KEY - 1]] = False
+        if self.takes_mask == "keys":
+            return [None, shared]
         own = torch.rand(self.n_query, N_KEY, generator=torch.Generator().manual_seed(1)) < 0.6
         own[0], own[1, 0], own[1, 1] = True, True, False
         own[2], own[:, 4] = False, False  # a query that sees nothing, a key that nobody sees
