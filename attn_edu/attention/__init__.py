@@ -5,7 +5,20 @@ Every kind is a function ``f(query, key, value, *, mask=None, …) -> output`` o
 projections wrap these functions.
 """
 
+from attn_edu.attention.cache import KeyValueCache
 from attn_edu.attention.dot_product import attention_map, scaled_dot_product_attention
+from attn_edu.attention.key_value import (
+    GroupedQueryAttention,
+    MultiQueryAttention,
+    grouped_query_attention,
+)
+from attn_edu.attention.latent import MultiHeadLatentAttention
+from attn_edu.attention.low_rank import (
+    linformer_attention,
+    low_rank_linear,
+    nystrom_attention,
+    truncated_svd,
+)
 from attn_edu.attention.masks import (
     block_mask,
     causal_mask,
@@ -15,19 +28,40 @@ from attn_edu.attention.masks import (
     to_multihead_attention,
 )
 from attn_edu.attention.multi_head import MultiHeadAttention, merge_heads, split_heads
+from attn_edu.attention.positions import (
+    alibi_bias,
+    alibi_features,
+    alibi_slopes,
+    rotary,
+    sinusoidal_positions,
+)
 from attn_edu.attention.reference import reference_attention
 
 __all__ = [
+    "GroupedQueryAttention",
+    "KeyValueCache",
     "MultiHeadAttention",
+    "MultiHeadLatentAttention",
+    "MultiQueryAttention",
+    "alibi_bias",
+    "alibi_features",
+    "alibi_slopes",
     "attention_map",
     "block_mask",
     "causal_mask",
+    "grouped_query_attention",
+    "linformer_attention",
+    "low_rank_linear",
     "merge_heads",
+    "nystrom_attention",
     "padding_mask",
     "reference_attention",
+    "rotary",
     "scaled_dot_product_attention",
+    "sinusoidal_positions",
     "sliding_window_mask",
     "split_heads",
     "to_additive",
     "to_multihead_attention",
+    "truncated_svd",
 ]

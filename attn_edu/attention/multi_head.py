@@ -1,5 +1,6 @@
 """Several heads side by side (Vaswani et al., 2017, section 3.2.2)."""
 
+from collections.abc import Callable
 from numbers import Integral
 
 import torch
@@ -11,6 +12,9 @@ from attn_edu.attention.dot_product import (
     check_tensor,
     scaled_dot_product_attention,
 )
+from attn_edu.attention.positions import alibi_features, rotary
+
+POSITIONS = (None, "rotary", "alibi")
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -57,9 +61,15 @@ class MultiHeadAttention(nn.Module):
         d_model: width of the input and the output; ``d_head = d_model / n_heads``.
         n_heads: at least 1; must divide ``d_model``.
         bias: whether the four projections add a bias.
+        position: how queries and keys learn where they stand: ``None`` (not here), ``"rotary"``
+            (needs an even ``d_head``) or ``"alibi"`` (for causal masks); see `positions`. Both
+            are for self-attention.
+        attend: any kind of this package, as ``attend(query, key, value)`` or, where there is a
+            mask, ``attend(query, key, value, mask=mask)``.
 
     Raises:
-        ValueError: ``n_heads`` does not divide ``d_model``.
+        ValueError: ``n_heads`` does not divide ``d_model``, or the position is unknown or needs
+            another ``d_head``.
 
     Example:
         >>> import torch
@@ -69,18 +79,33 @@ class MultiHeadAttention(nn.Module):
         (torch.Size([2, 5, 12]), torch.Size([2, 3, 5, 5]))
     """
 
-    def __init__(self, d_model: int, n_heads: int, *, bias: bool = True):
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        bias: bool = True,
+        position: str | None = None,
+        attend: Callable[..., Tensor] = scaled_dot_product_attention,
+    ):
         super().__init__()
         if isinstance(d_model, bool) or not isinstance(d_model, Integral) or d_model < 1:
             raise ValueError(f"d_model: got {d_model!r}; accepted is an integer of at least 1.")
         _check_heads(n_heads, "d_model", d_model)
-        self.n_heads = n_heads
+        if position not in POSITIONS:
+            accepted = ", ".join(map(repr, POSITIONS))
+            raise ValueError(f"position: got {position!r}; accepted are {accepted}.")
+        if position == "rotary" and d_model // n_heads % 2:
+            raise ValueError(f"d_model / n_heads: got {d_model // n_heads}; rotary turns pairs.")
+        self.n_heads, self.position, self.attend = n_heads, position, attend
         self.query = nn.Linear(d_model, d_model, bias=bias)
         self.key = nn.Linear(d_model, d_model, bias=bias)
         self.value = nn.Linear(d_model, d_model, bias=bias)
         self.out = nn.Linear(d_model, d_model, bias=bias)
 
-    def forward(self, x: Tensor, memory: Tensor | None = None, *, mask: Tensor | None = None):
+    def forward(
+        self, x: Tensor, memory: Tensor | None = None, *, mask: Tensor | None = None, cache=None
+    ):
         """Attend from ``x`` to ``memory``, or to ``x`` itself when ``memory`` is ``None``.
 
         Args:
@@ -89,6 +114,8 @@ class MultiHeadAttention(nn.Module):
             mask: boolean, ``True`` = may attend. With as many axes as ``x`` or fewer it holds for
                 every head: ``(n_query, n_key)``, or ``(batch, 1, n_key)`` from `padding_mask`.
                 With one axis more it says so for each head: ``(…, n_heads, n_query, n_key)``.
+            cache: a `KeyValueCache` of what was read before. ``x`` holds the positions after it;
+                they are added to it, and ``n_key`` counts all of them.
 
         Returns:
             ``(…, n_query, d_model)``.
@@ -96,21 +123,23 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError, TypeError: ``x`` or ``memory`` is not a tensor of width ``d_model`` with the
                 dtype and device of the weights, or the mask does not fit; see
-                `scaled_dot_product_attention`.
+                `scaled_dot_product_attention`. A memory together with a cache or a position.
         """
-        query, key = self._query_and_key(x, memory)
+        if memory is not None and cache is not None:
+            raise ValueError("memory: got one together with a cache; a cache is for x alone.")
+        query, key = self._query_and_key(x, memory, start=0 if cache is None else len(cache))
         value = split_heads(self.value(x if memory is None else memory), self.n_heads)
-        mask = _for_every_head(mask, query)
-        heads = scaled_dot_product_attention(query, key, value, mask=mask)
+        if cache is not None:
+            key, value = cache.update(key, value)
+        heads = self.attend(query, key, value, **self._options(mask, query))
         return self.out(merge_heads(heads))
 
     def map(self, x: Tensor, memory: Tensor | None = None, *, mask: Tensor | None = None):
         """The weights of every head, ``(…, n_heads, n_query, n_key)``; arguments as `forward`."""
         query, key = self._query_and_key(x, memory)
-        mask = _for_every_head(mask, query)
-        return attention_map(scaled_dot_product_attention, query, key, mask=mask)
+        return attention_map(self.attend, query, key, **self._options(mask, query))
 
-    def _query_and_key(self, x: Tensor, memory: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _query_and_key(self, x: Tensor, memory: Tensor | None, start: int = 0):
         d_model = self.query.in_features
         for name, tensor in (("x", x), ("memory", x if memory is None else memory)):
             check_tensor(name, tensor, axes=f"n, {d_model}")
@@ -122,7 +151,20 @@ class MultiHeadAttention(nn.Module):
             broadcast_leading_axes("memory", x.shape[:-2], memory.shape[:-2])
         query = split_heads(self.query(x), self.n_heads)  # (…, n_heads, n_query, d_head)
         key = split_heads(self.key(x if memory is None else memory), self.n_heads)
-        return query, key
+        if self.position is None:
+            return query, key
+        if memory is not None:
+            raise ValueError(f"memory: got one, but position={self.position!r} counts in x alone.")
+        positions = torch.arange(start, start + x.shape[-2], device=x.device)
+        if self.position == "rotary":
+            return rotary(query, positions), rotary(key, positions)
+        return alibi_features(query, key, positions)
+
+    def _options(self, mask: Tensor | None, query: Tensor) -> dict:
+        """What a kind is told besides query, key and value: a mask, if there is one."""
+        if self.position == "alibi" and mask is None and query.shape[-2] > 1:
+            raise ValueError("mask: got None; with position='alibi' it must hide what comes later.")
+        return {} if mask is None else {"mask": _for_every_head(mask, query)}
 
     def load_torch(self, other: nn.MultiheadAttention) -> "MultiHeadAttention":
         """Copy the weights of torch's own layer, so that both give the same output.

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_edu.attention import MultiHeadAttention, causal_mask
+from attn_edu.models.checks import check_positive
 
 RECURRENT = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 READERS = (*RECURRENT, "attention", "cnn")
@@ -35,7 +36,7 @@ class Recurrent(nn.Module):
             raise ValueError(f"kind: got {kind!r}; accepted are {', '.join(RECURRENT)}.")
         if forget_bias is not None and kind != "lstm":
             raise ValueError(f"forget_bias: got {forget_bias} for {kind!r}; only 'lstm' has one.")
-        _check_positive("width", width)
+        check_positive("width", width)
         self.layer = RECURRENT[kind](width, width, batch_first=True)
         if forget_bias is not None:
             forget = slice(width, 2 * width)  # torch packs input, forget, cell, output
@@ -84,7 +85,7 @@ class Convolutional(nn.Module):
     def __init__(self, width: int, *, window: int = 3, layers: int = 1, causal: bool = False):
         super().__init__()
         for name, size in (("width", width), ("window", window), ("layers", layers)):
-            _check_positive(name, size)
+            check_positive(name, size)
         if not causal and window % 2 == 0:
             raise ValueError(f"window: got {window}; accepted without causal is an odd number.")
         reach = window - 1
@@ -174,7 +175,7 @@ def matched_width(make, parameters: int) -> int:
     Raises:
         ValueError: even width 1 costs more than twice the budget.
     """
-    _check_positive("parameters", parameters)
+    check_positive("parameters", parameters)
     with torch.device("meta"):  # shapes alone: nothing is allocated, no random number is drawn
         below, above = 1, 2
         while count_parameters(make(above)) < parameters:
@@ -186,8 +187,3 @@ def matched_width(make, parameters: int) -> int:
     if smallest > 2 * parameters:
         raise ValueError(f"parameters: got {parameters}; width 1 already needs {smallest}.")
     return best
-
-
-def _check_positive(name: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name}: got {value!r}; accepted is an integer of at least 1.")

@@ -1,0 +1,40 @@
+"""Models: the Transformer, language models, and the readers that others are compared with."""
+
+from attn_edu.models.baselines import (
+    READERS,
+    RECURRENT,
+    Attending,
+    Convolutional,
+    Recurrent,
+    SequenceClassifier,
+    count_parameters,
+    make_reader,
+    matched_width,
+)
+from attn_edu.models.language import LanguageModel, RecurrentLanguageModel
+from attn_edu.models.transformer import (
+    FeedForward,
+    TransformerBlock,
+    TransformerDecoder,
+    TransformerEncoder,
+    TransformerStack,
+)
+
+__all__ = [
+    "READERS",
+    "RECURRENT",
+    "Attending",
+    "Convolutional",
+    "FeedForward",
+    "LanguageModel",
+    "Recurrent",
+    "RecurrentLanguageModel",
+    "SequenceClassifier",
+    "TransformerBlock",
+    "TransformerDecoder",
+    "TransformerEncoder",
+    "TransformerStack",
+    "count_parameters",
+    "make_reader",
+    "matched_width",
+]
