@@ -43,6 +43,9 @@ def train(
     patience: int | None = None,
     evaluate: Callable[[], float] | None = None,
     every: int = 50,
+    schedule: str = "constant",
+    warmup: int = 0,
+    weight_decay: float = 0.0,
 ) -> History:
     """Adam (Kingma & Ba, 2015) with clipped gradients (Pascanu et al., 2013).
 
@@ -60,21 +63,31 @@ def train(
         patience: stop when the best smoothed loss (20 steps) is this many steps old.
         evaluate: called before the first step and after each ``every`` steps; its numbers are kept.
         every: how many steps apart.
+        schedule: what becomes of ``lr``: ``"constant"``, or ``"cosine"``, down to 0 along half a
+            wave (Loshchilov & Hutter, 2017).
+        warmup: over so many steps ``lr`` rises to its full size first (Vaswani et al., 2017).
+        weight_decay: what each step takes off the matrices, times ``lr`` (Loshchilov & Hutter,
+            2019); vectors, such as biases, keep their size.
 
     Returns:
         The `History`. The same seed, model and machine give the same losses.
 
     Raises:
-        ValueError: a number that is not above 0, or no batch at all.
+        ValueError: a number out of its range, an unknown schedule, or no batch at all.
         FloatingPointError: the loss is no longer finite.
     """
     positive = {"steps": steps, "lr": lr, "clip": clip, "patience": patience, "every": every}
     for name, value in positive.items():
         if value is not None and not value > 0:
             raise ValueError(f"{name}: got {value}; accepted is a number above 0.")
+    for name, value in (("warmup", warmup), ("weight_decay", weight_decay)):
+        if not value >= 0:
+            raise ValueError(f"{name}: got {value}; accepted is a number from 0.")
+    if schedule not in ("constant", "cosine"):
+        raise ValueError(f"schedule: got {schedule!r}; accepted are 'constant', 'cosine'.")
     torch.manual_seed(seed)
     source = _draw(batches, torch.Generator().manual_seed(seed))
-    optimiser = torch.optim.Adam(model.parameters(), lr=lr)
+    optimiser = _adam(model, lr, weight_decay)
     history, recent = History(), []
     best, best_step = math.inf, 0
     model.train()
@@ -87,6 +100,8 @@ def train(
             raise FloatingPointError(
                 f"the loss is {value.item()} at step {step}; try a smaller lr."
             )
+        for group in optimiser.param_groups:
+            group["lr"] = lr * _share_of_lr(step, steps, schedule, warmup)
         optimiser.zero_grad()
         value.backward()
         nn.utils.clip_grad_norm_(model.parameters(), clip)
@@ -121,6 +136,25 @@ def accuracy(model: nn.Module, inputs: Tensor, targets: Tensor, *, batch: int = 
     )
     model.train(was_training)
     return right / len(targets)
+
+
+def _adam(model: nn.Module, lr: float, weight_decay: float) -> torch.optim.Optimizer:
+    parameters = list(model.parameters())
+    matrices = [p for p in parameters if p.ndim >= 2]
+    vectors = [p for p in parameters if p.ndim < 2]
+    groups = [
+        {"params": matrices, "weight_decay": weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=lr)
+
+
+def _share_of_lr(step: int, steps: int, schedule: str, warmup: int) -> float:
+    if step < warmup:
+        return (step + 1) / warmup
+    if schedule == "cosine":
+        return (1 + math.cos(math.pi * (step - warmup) / (steps - warmup))) / 2
+    return 1.0
 
 
 def _draw(batches, generator):

@@ -120,6 +120,53 @@ def test_no_batches_is_an_error():
         fitted(batches=[])
 
 
+def rates(monkeypatch, **options):
+    """The lr of each step, as the optimiser had it."""
+    seen, step = [], torch.optim.AdamW.step
+
+    def watched(self, *args):
+        seen.append({group["lr"] for group in self.param_groups})
+        return step(self, *args)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", watched)
+    fitted(lr=0.2, **options)
+    assert all(len(rate) == 1 for rate in seen)
+    return [rate.pop() for rate in seen]
+
+
+def test_lr_stays_warms_up_and_follows_the_cosine(monkeypatch):
+    assert rates(monkeypatch, steps=3) == [0.2] * 3
+    warm = rates(monkeypatch, steps=6, warmup=4)
+    assert warm == pytest.approx([0.05, 0.1, 0.15, 0.2, 0.2, 0.2])
+    both = rates(monkeypatch, steps=10, warmup=2, schedule="cosine")
+    wave = [0.1 * (1 + math.cos(math.pi * i / 8)) for i in range(8)]
+    assert both == pytest.approx([0.1, 0.2, *wave])
+    assert rates(monkeypatch, steps=3, warmup=9) == pytest.approx([0.2 / 9, 0.4 / 9, 0.6 / 9])
+
+
+def test_weight_decay_shrinks_matrices_and_no_vector():
+    """Without gradients nothing else moves a weight: each step takes off lr · decay of it."""
+
+    def flat(generator):
+        return torch.zeros(2, 3), torch.zeros(2, 1)
+
+    model = nn.Linear(3, 1)
+    matrix, vector = (p.detach().clone() for p in model.parameters())
+    nothing = lambda output, target: (output * 0).sum()  # noqa: E731
+    train(model, flat, loss=nothing, steps=5, lr=0.1, weight_decay=0.3, progress=False)
+    torch.testing.assert_close(model.weight.detach(), matrix * (1 - 0.03) ** 5)
+    assert torch.equal(model.bias.detach(), vector)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("warmup", -1), ("weight_decay", -0.1), ("schedule", "linear"), ("weight_decay", math.nan)],
+)
+def test_options_out_of_range_are_named(name, value):
+    with pytest.raises(ValueError, match=f"{name}: got"):
+        fitted(**{name: value})
+
+
 def test_accuracy_counts_in_evaluation_mode_and_puts_the_mode_back():
     model = nn.Sequential(nn.Identity(), nn.Dropout(0.99))
     logits = torch.eye(3)[[0, 1, 2, 2, 1]]
