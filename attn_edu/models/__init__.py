@@ -12,6 +12,7 @@ from attn_edu.models.baselines import (
     matched_width,
 )
 from attn_edu.models.language import LanguageModel, RecurrentLanguageModel
+from attn_edu.models.ngram import NGram
 from attn_edu.models.transformer import (
     FeedForward,
     TransformerBlock,
@@ -27,6 +28,7 @@ __all__ = [
     "Convolutional",
     "FeedForward",
     "LanguageModel",
+    "NGram",
     "Recurrent",
     "RecurrentLanguageModel",
     "SequenceClassifier",

@@ -1,0 +1,157 @@
+"""Loaders for ``data/``, and the synthetic tasks. Nothing here uses the network or pickle."""
+
+import gzip
+import json
+import zlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from torch import Tensor
+
+from attn_edu.datasets.tasks import (
+    BAD,
+    GOOD,
+    MARKS,
+    NAMES,
+    NEUTRAL,
+    REVIEW_WORDS,
+    THINGS,
+    keep_all,
+    keep_one,
+    turned_review,
+)
+from attn_edu.datasets.texts import Text
+
+DATA = Path(__file__).parents[2] / "data"
+
+__all__ = [
+    "BAD",
+    "DATA",
+    "GOOD",
+    "MARKS",
+    "NAMES",
+    "NEUTRAL",
+    "REVIEW_WORDS",
+    "THINGS",
+    "Sentence",
+    "Text",
+    "keep_all",
+    "keep_one",
+    "load_tensors",
+    "recorded",
+    "sentence",
+    "sentence_names",
+    "shakespeare",
+    "turned_review",
+]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence inside a real pretrained encoder (all-MiniLM-L6-v2, 6 layers, 12 heads).
+
+    Attributes:
+        text: the sentence.
+        tokens: its ``n`` tokens, ``[CLS]`` and ``[SEP]`` included.
+        hidden: ``(6, n, 384)``, what enters each layer.
+        query, key, value: ``(6, 12, n, 32)``, for each layer and head, after the projections.
+    """
+
+    text: str
+    tokens: list[str]
+    hidden: Tensor
+    query: Tensor
+    key: Tensor
+    value: Tensor
+
+
+def sentence_names() -> list[str]:
+    """The names that `sentence` accepts."""
+    return list(_sentences()[0])
+
+
+def sentence(name: str) -> Sentence:
+    """A sentence with the queries, keys and values that MiniLM computes for it (float32).
+
+    Source: Wang et al., 2020, *MiniLM*; the weights of sentence-transformers/all-MiniLM-L6-v2
+    (Apache-2.0). ``data/scripts/minilm_sentences.py`` made the file.
+
+    Raises:
+        KeyError: no sentence has that name.
+        FileNotFoundError, ValueError: the file is missing or damaged; says how to make it again.
+    """
+    about, tensors = _sentences()
+    if name not in about:
+        raise KeyError(f"name: got {name!r}; accepted are {', '.join(map(repr, about))}.")
+    parts = {p: tensors[f"{name}.{p}"].float() for p in ("hidden", "query", "key", "value")}
+    return Sentence(text=about[name]["text"], tokens=list(about[name]["tokens"]), **parts)
+
+
+@cache
+def _sentences() -> tuple[dict, dict[str, Tensor]]:
+    tensors, metadata = load_tensors("minilm_sentences.safetensors", "minilm_sentences.py")
+    return json.loads(metadata["sentences"]), tensors
+
+
+def load_tensors(name: str, script: str) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and the metadata of ``data/<name>``, a safetensors file.
+
+    Args:
+        name: the file's name in ``data/``.
+        script: the script in ``data/scripts/`` that made it, named in the error.
+
+    Raises:
+        FileNotFoundError: the file is missing.
+        ValueError: the file is damaged.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    path = DATA / name
+    again = f"Run `git checkout -- data/{name}`, or make it again: data/scripts/{script}."
+    if not path.exists():
+        raise FileNotFoundError(f"data/{name} is missing. {again}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            names = file.keys()
+            return {name: file.get_tensor(name) for name in names}, file.metadata() or {}
+    except SafetensorError as error:
+        raise ValueError(f"data/{name} is damaged ({error}). {again}") from None
+
+
+def recorded(name: str) -> dict:
+    """The results of a longer run, ``data/<name>.json``, made by ``data/scripts/<name>.py``.
+
+    Raises:
+        FileNotFoundError, ValueError: the file is missing or damaged; says how to make it again.
+    """
+    path = DATA / f"{name}.json"
+    again = f"Run `git checkout -- data/{name}.json`, or make it again: data/scripts/{name}.py."
+    if not path.exists():
+        raise FileNotFoundError(f"data/{name}.json is missing. {again}")
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"data/{name}.json is damaged ({error}). {again}") from None
+
+
+@cache
+def shakespeare() -> Text:
+    """Eight plays to learn from and *Macbeth*, held out (about 1 MB and 100 KB; public domain).
+
+    The texts are those of Project Gutenberg; ``data/scripts/shakespeare.py`` made the file.
+
+    Raises:
+        FileNotFoundError, ValueError: the file is missing or damaged; says how to make it again.
+    """
+    path = DATA / "shakespeare.txt.gz"
+    again = (
+        f"Run `git checkout -- data/{path.name}`, or make it again: data/scripts/shakespeare.py."
+    )
+    if not path.exists():
+        raise FileNotFoundError(f"data/{path.name} is missing. {again}")
+    try:
+        plays = gzip.decompress(path.read_bytes()).decode("ascii").split("\f")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise ValueError(f"data/{path.name} is damaged ({error}). {again}") from None
+    return Text(train="\n".join(plays[:-1]), held_out=plays[-1])
