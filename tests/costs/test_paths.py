@@ -1,9 +1,8 @@
-"""Path lengths and steps against a walk through the graph; the meter against known allocations."""
+"""Path lengths and steps against a walk through the graph."""
 
 import pytest
-import torch
 
-from attn_edu.costs import measure, path_length, receptive_field, sequential_steps
+from attn_edu.costs import path_length, receptive_field, sequential_steps
 
 
 def layers_needed(n, window):
@@ -41,32 +40,6 @@ def test_sequential_steps_are_the_longest_chain(n, layers):
     assert sequential_steps(n, "cnn", layers=layers) == layers
 
 
-def test_the_meter_counts_what_is_held_at_once():
-    def two_then_one(x):
-        y = x + 1  # one array of 4 kB
-        z = y * 2  # two
-        del y
-        return z.exp()  # two again: z and the result
-
-    x = torch.zeros(1024)
-    scalars = 64  # the numbers 1 and 2 are tensors for a moment, too
-    assert 0 <= measure(two_then_one, x).peak_bytes - 2 * 4096 <= scalars
-    assert 0 <= measure(lambda x: (x + 1).mul_(2), x).peak_bytes - 4096 <= scalars
-
-
-def test_the_meter_calls_the_function_with_its_inputs_and_times_it(capfd):
-    calls = []
-
-    def work(a, b):
-        calls.append((a, b))
-        return torch.zeros(10)
-
-    result = measure(work, 1, 2, repeats=3)
-    assert calls == [(1, 2)] * 5
-    assert result.seconds > 0
-    assert capfd.readouterr().err == ""
-
-
 @pytest.mark.parametrize(
     ("call", "names"),
     [
@@ -78,7 +51,6 @@ def test_the_meter_calls_the_function_with_its_inputs_and_times_it(capfd):
         (lambda: sequential_steps(5, "rnn", layers=0), "layers: got 0"),
         (lambda: receptive_field(0, 2), "window: got 0"),
         (lambda: receptive_field(3, -1), "layers: got -1"),
-        (lambda: measure(print, repeats=0), "repeats: got 0"),
     ],
 )
 def test_bad_input_is_named(call, names):

@@ -1,12 +1,4 @@
-"""What a kind of layer costs: path length, sequential steps, and a meter for time and memory."""
-
-import os
-import time
-from collections.abc import Callable
-from contextlib import contextmanager
-from dataclasses import dataclass
-
-import torch
+"""How far information travels, and how many steps wait for each other (Vaswani et al., 2017)."""
 
 KINDS = ("rnn", "cnn", "attention")
 
@@ -68,71 +60,6 @@ def receptive_field(window: int, layers: int) -> int:
     if layers < 0:
         raise ValueError(f"layers: got {layers}; accepted is an integer of at least 0.")
     return 1 + layers * (window - 1)
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What `measure` saw: the fastest run in seconds, and the peak of memory in bytes."""
-
-    seconds: float
-    peak_bytes: int
-
-
-def measure(function: Callable, *inputs, repeats: int = 5) -> Measurement:
-    """Time a call, and count the memory that it holds at its worst moment.
-
-    Args:
-        function: called as ``function(*inputs)``, once to warm up, once under torch's profiler for
-            the memory, and ``repeats`` times for the clock.
-        repeats: at least 1. The fastest run counts: a slower one was disturbed by something else.
-
-    Returns:
-        Seconds on the wall clock, and the peak of what torch allocated on the CPU inside the call,
-        its inputs not counted. The bytes are exact; the seconds are those of this machine.
-
-    Raises:
-        ValueError: ``repeats`` below 1.
-    """
-    if repeats < 1:
-        raise ValueError(f"repeats: got {repeats}; accepted is an integer of at least 1.")
-    function(*inputs)
-    peak = _peak_bytes(function, inputs)
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function(*inputs)
-        seconds.append(time.perf_counter() - start)
-    return Measurement(min(seconds), peak)
-
-
-def _peak_bytes(function, inputs) -> int:
-    activities = [torch.profiler.ProfilerActivity.CPU]
-    with (
-        _profiler_silent(),
-        torch.profiler.profile(activities=activities, profile_memory=True) as p,
-    ):
-        function(*inputs)
-    events = p.profiler.kineto_results.events()
-    changes = sorted((e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]")
-    held = peak = 0
-    for _, change in changes:
-        held += change
-        peak = max(peak, held)
-    return peak
-
-
-@contextmanager
-def _profiler_silent():
-    """torch's profiler writes log lines to the process's error stream, below Python."""
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    os.close(nowhere)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
 
 
 def _check(n: int, kind: str) -> None:

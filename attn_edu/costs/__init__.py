@@ -1,0 +1,26 @@
+"""What a kind of layer costs: counted in closed form, and measured.
+
+`cost` counts, `layer` gives the same layer to run, `measure` and `count_flops` look at a run.
+"""
+
+from attn_edu.costs.closed_forms import KINDS
+from attn_edu.costs.cost import Cost, cost, crossover, pairs_compared
+from attn_edu.costs.layers import layer, mixer
+from attn_edu.costs.meter import Measurement, count_flops, measure
+from attn_edu.costs.paths import path_length, receptive_field, sequential_steps
+
+__all__ = [
+    "KINDS",
+    "Cost",
+    "Measurement",
+    "cost",
+    "count_flops",
+    "crossover",
+    "layer",
+    "measure",
+    "mixer",
+    "pairs_compared",
+    "path_length",
+    "receptive_field",
+    "sequential_steps",
+]
