@@ -7,6 +7,10 @@ from numbers import Real
 import torch
 from torch import Tensor
 
+from attn_edu.attention.fused import fused_attention, is_moderate
+
+LONG = 128  # up to so many queries and keys the formula is as fast as torch's fused kernel
+
 
 def scaled_dot_product_attention(
     query: Tensor,
@@ -31,28 +35,74 @@ def scaled_dot_product_attention(
         attend to nothing gets zeros, and passes back no gradient. Such a query, and what no query
         may see (padding), has no influence, even where it is infinite or NaN.
 
+        Up to 128 keys and 128² weights this is the formula above. Beyond, it is torch's fused
+        kernel, which never holds the weights and has no second derivative on a CPU.
+
     Raises:
         ValueError: an argument has a wrong shape, dtype or device; the mask is not boolean.
         TypeError: an argument is not a tensor.
     """
     _, scale = check_inputs(query, key, value, mask=mask, scale=scale)
-    query = query * scale  # before the product: half-precision scores overflow less easily
-    if mask is None:
-        weights = (query @ key.mT).softmax(dim=-1)  # (…, n_query, n_key)
-        return weights @ value  # (…, n_query, d_value)
+    wide = value.shape[-1] > 4 * key.shape[-1]  # a map: as wide as the weights themselves
+    n_query, n_key = query.shape[-2], key.shape[-2]
+    long = n_key > LONG or n_query * n_key > LONG**2
+    if long and not wide and query.numel():
+        moderate = is_moderate(query, key, value, scale)
+        if mask is not None and not moderate:
+            query, key, value = without_the_unseen(query, key, value, mask)
+            moderate = is_moderate(query, key, value, scale)
+        if moderate:
+            return fused_attention(query, key, value, mask=mask, scale=scale)
+    return _formula(query, key, value, mask, scale)
 
-    # What plays no part is set to 0 first: a weight of 0 times NaN would still be NaN.
-    hidden = ~mask
-    blind = hidden.all(dim=-1, keepdim=True)  # (…, n_query, 1): a query that sees no key
-    unseen = hidden.all(dim=-2).unsqueeze(-1)  # (…, n_key, 1): a key that no query sees
-    query = torch.where(blind, 0, query)
-    key = torch.where(unseen, 0, key)
-    value = torch.where(unseen, 0, value)
+
+def _formula(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float
+) -> Tensor:
+    """The definition. The fused kernel gives the same without the whole matrix of weights."""
+    if mask is not None:
+        query, key, value = without_the_unseen(query, key, value, mask)
+    query = query * scale  # before the product: half-precision scores overflow less easily
+    scores = query @ key.mT  # (…, n_query, n_key)
+    if mask is None:
+        return scores.softmax(dim=-1) @ value  # (…, n_query, d_value)
 
     # A row of nothing but -inf has no softmax: a blind query has scores of 0 until the end.
-    scores = (query @ key.mT).masked_fill(hidden, -math.inf)  # (…, n_query, n_key)
-    weights = scores.masked_fill(blind, 0).softmax(dim=-1).masked_fill(hidden, 0)
-    return (weights @ value).masked_fill(blind, 0)  # (…, n_query, d_value)
+    hidden, blind = ~mask, ~mask.any(dim=-1, keepdim=True)
+    scores = scores.masked_fill(hidden, -math.inf).masked_fill(blind, 0)
+    weights = scores.softmax(dim=-1).masked_fill(hidden, 0)
+    return _weighted_sum(weights, value, mask).masked_fill(blind, 0)
+
+
+def _weighted_sum(weights: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    """``weights @ value``; a value that is not finite reaches only the queries that see it."""
+    finite = value.isfinite()
+    try:
+        every = bool(finite.all())
+    except RuntimeError:  # under vmap, and without numbers (meta), nobody can look
+        every = True
+    if every:
+        return weights @ value
+    output = weights @ torch.where(finite, value, 0)
+    mask = mask.expand(*mask.shape[:-1], value.shape[-2])
+    for j in (~finite).movedim(-2, 0).flatten(1).any(dim=1).nonzero().flatten().tolist():
+        one = slice(j, j + 1)
+        rest = torch.where(finite[..., one, :], 0, value[..., one, :])  # (…, 1, d_value)
+        output = output + torch.where(mask[..., one], weights[..., one] * rest, 0)
+    return output
+
+
+def without_the_unseen(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Set to 0 what plays no part: a weight of 0 times NaN would still be NaN."""
+    blind = ~mask.any(dim=-1, keepdim=True)  # (…, n_query, 1): a query that sees no key
+    unseen = ~mask.any(dim=-2).unsqueeze(-1)  # (…, n_key, 1): a key that no query sees
+    return (
+        torch.where(blind, 0, query),
+        torch.where(unseen, 0, key),
+        torch.where(unseen, 0, value),
+    )
 
 
 def attention_map(
