@@ -51,9 +51,12 @@ def fused_attention(
 
 
 def is_moderate(query: Tensor, key: Tensor, value: Tensor, scale: float) -> bool:
-    """Whether all numbers are known to be finite, and small enough for every score to be so."""
+    """Whether all numbers are known to be finite, and small enough for every score to be so.
+
+    No score is larger than the norms of all queries and of all keys multiplied (Cauchy, Schwarz).
+    """
     try:
-        query, key, value = map(_largest, (query, key, value))
+        query, key, value = map(_norm, (query, key, value))
     except RuntimeError:  # under vmap, and without numbers (meta), nobody can look
         return False
     return query * key * abs(scale) < 1e30 and value < math.inf
@@ -114,7 +117,6 @@ def _four_axes(x: Tensor) -> Tensor:
     return x if x.stride(-1) == 1 or x.shape[-1] == 1 else x.contiguous()
 
 
-def _largest(x: Tensor) -> float:
-    """The largest size of a number in it; NaN if there is one."""
-    low, high = torch.aminmax(x.detach()) if x.numel() else (torch.zeros(()),) * 2
-    return torch.maximum(low.abs(), high.abs()).item()
+def _norm(x: Tensor) -> float:
+    wide = torch.promote_types(x.dtype, torch.float32)
+    return torch.linalg.vector_norm(x.detach(), dtype=wide).item()
