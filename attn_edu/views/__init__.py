@@ -1,4 +1,4 @@
-"""Matrices that move: an attention map, attention step by step, and the splitting of heads.
+"""Matrices that move: attention maps, attention step by step, masks and their reach, split heads.
 
 Each view is an object that shows itself in a notebook cell as one self-contained piece of HTML.
 It needs no kernel and no network once it is made; ``view.live()`` gives the same picture as a
@@ -8,5 +8,6 @@ widget that Python can read, set and observe.
 from attn_edu.views.attention_map import AttentionMap
 from attn_edu.views.attention_steps import AttentionSteps
 from attn_edu.views.head_split import HeadSplit
+from attn_edu.views.mask_reach import MaskReach
 
-__all__ = ["AttentionMap", "AttentionSteps", "HeadSplit"]
+__all__ = ["AttentionMap", "AttentionSteps", "HeadSplit", "MaskReach"]

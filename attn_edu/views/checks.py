@@ -44,16 +44,23 @@ def _plain(values) -> np.ndarray:
         return np.array([_plain(value) for value in values])
 
 
-def as_mask(mask, shape: tuple[int, ...]) -> np.ndarray:
-    """A boolean array that broadcasts to ``shape``; True = may attend."""
+def as_boolean(mask, name: str = "mask") -> np.ndarray:
+    """A boolean array of its own; True = may attend."""
     try:
         array = _plain(mask)
     except (TypeError, ValueError, RuntimeError) as error:
         kind = type(mask).__name__
-        raise TypeError(f"mask must be boolean (True = may attend), got {kind}: {error}") from error
+        message = f"{name} must be boolean (True = may attend), got {kind}: {error}"
+        raise TypeError(message) from error
     if array.dtype != np.bool_:
         got = getattr(mask, "dtype", array.dtype)
-        raise TypeError(f"mask must be boolean (True = may attend), got dtype {got}")
+        raise TypeError(f"{name} must be boolean (True = may attend), got dtype {got}")
+    return array
+
+
+def as_mask(mask, shape: tuple[int, ...]) -> np.ndarray:
+    """A boolean array that broadcasts to ``shape``; True = may attend."""
+    array = as_boolean(mask)
     try:
         fits = np.broadcast_shapes(array.shape, shape) == tuple(shape)
     except ValueError:

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 INK, QUIET, LINE, PAPER = "#1b1f27", "#5a6270", "#d5dae2", "#ffffff"
-HATCH, BAD = "#a3abb8", "#b0126b"
+HATCH, BAD, FOCUS = "#a3abb8", "#b0126b", "#c2410c"
 TOKEN_COLOURS = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7"),
     *("#56b4e9", "#d55e00", "#8a6fd1", "#8c8c8c"),

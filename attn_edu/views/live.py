@@ -16,6 +16,7 @@ from attn_edu.views.attention_steps import MASKS, AttentionSteps
 from attn_edu.views.bundle import bundle
 from attn_edu.views.checks import as_count, as_index, as_positive, one_of
 from attn_edu.views.head_split import METHODS, HeadSplit
+from attn_edu.views.mask_reach import MaskReach
 
 _RENDER = """
 export default { async render({ model, el }) {
@@ -253,6 +254,40 @@ class LiveSplit(LiveView):
     @traitlets.validate("method")
     def _check_method(self, proposal):
         return one_of(proposal["value"], tuple(METHODS), "method")
+
+    @traitlets.validate("selection")
+    def _check_selection(self, proposal):
+        value = proposal["value"]
+        return None if value is None else as_index(value, self._view.n, "selection")
+
+
+class LiveReach(LiveView):
+    """`MaskReach` as a widget. Traits: ``depth``, and ``selection``: the followed word's position.
+
+    ``kinds`` and ``tokens`` can be set; `update` sets several at once.
+    """
+
+    _kind, _esm = MaskReach, _module("reach", "mountReach")
+    _settings = ("depth",)
+    _data = ("kinds", "tokens", "layers", "title")
+    depth = traitlets.Int(1).tag(sync=True)
+    kinds, tokens = _datum("kinds"), _datum("tokens")
+
+    def __init__(self, view, data):
+        super().__init__(view, data)
+        self.selection = view.word
+
+    def _arguments(self, given):
+        plain = MaskReach(given["kinds"], layers=given["layers"])
+        known = self.selection is not None and self.selection < plain.n
+        word = self.selection if known else None
+        return {**given, "depth": min(self.depth, plain.layers), "word": word}
+
+    @traitlets.validate("depth")
+    def _check_depth(self, proposal):
+        if as_count(proposal["value"], "depth") > self._view.layers:
+            raise ValueError(f"depth must be 1 to {self._view.layers}, got {proposal['value']}")
+        return proposal["value"]
 
     @traitlets.validate("selection")
     def _check_selection(self, proposal):

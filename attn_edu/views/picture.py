@@ -63,6 +63,22 @@ def box(x, y, width, height, fill, stroke="none") -> str:
     return f'<rect {size} fill="{fill}" stroke="{stroke}"/>'
 
 
+def line(x0, y0, x1, y1, stroke) -> str:
+    """One thin straight line."""
+    ends = f'x1="{x0:.6g}" y1="{y0:.6g}" x2="{x1:.6g}" y2="{y1:.6g}"'
+    return f'<line {ends} stroke="{stroke}"/>'
+
+
+def dot(x, y, radius, fill) -> str:
+    """One filled circle."""
+    return f'<circle cx="{x:.6g}" cy="{y:.6g}" r="{radius:.6g}" fill="{fill}"/>'
+
+
+def shift(y: float) -> str:
+    """The start of a group that lies ``y`` pixels further down."""
+    return f'<g transform="translate(0 {y:.6g})">'
+
+
 def row_label(word: str, i: int, left: float, y: float) -> str:
     """A word before its row, with the little coloured square that it keeps everywhere."""
     name = text(left - 18, y, fit(word, left - 22), anchor="end")
@@ -97,6 +113,12 @@ def png(codes: np.ndarray, kind: str) -> str:
     return "data:image/png;base64," + base64.b64encode(data).decode()
 
 
+def beside_rows(rows, m: int, side: float = 420.0, largest: float = 34.0) -> tuple[float, float]:
+    """Where the first of ``m`` columns begins, beside the words of the rows, and their width."""
+    widest = max((text_width(w) for w in rows), default=0.0)
+    return min(96.0, widest) + 24 if len(rows) else 4.0, min(largest, side / m)
+
+
 def heat(
     values: np.ndarray, *, rows=(), cols=(), colour="linear", hidden=None,
     title="", side=420.0, largest=34.0, numbers=False,
@@ -104,13 +126,13 @@ def heat(
     """One matrix ``(n, m)`` with its words: (svg, width, height).
 
     ``side`` limits the matrix and ``largest`` a cell, in pixels; cells in ``hidden`` are hatched.
+    ``numbers`` writes the value into each cell, or what stands there in a table of its own.
     """
     n, m = values.shape
-    widest = max((text_width(w) for w in rows), default=0.0)
-    left = min(96.0, widest) + 24 if len(rows) else 4.0
+    left, cw = beside_rows(rows, m, side, largest)
     tallest = min(96.0, max((text_width(w) for w in cols), default=0.0))
-    cw = min(largest, side / m)
-    numbers = numbers and cw >= 30
+    own = None if isinstance(numbers, bool) else numbers
+    numbers = cw >= (30 if own is None else 13) and numbers is not False
     ch = min(cw, 26.0) if numbers else min(cw, side / n)
     top = (tallest * 0.72 + 26 if len(cols) else 6.0) + (22 if title else 0)
     codes, kind = codes_of(values, colour)
@@ -118,10 +140,10 @@ def heat(
     parts = [text(left, 12, title, size=13, fill=INK, bold=True)] if title else []
     parts.append(f'<image href="{png(codes, kind)}" {place} {STRETCH}/>')
     if hidden is not None and hidden.any():
-        runs = ((i, a, b - a) for i in range(n) for a, b in _runs(hidden[i]))
+        strips = ((i, a, b - a) for i in range(n) for a, b in runs(hidden[i]))
         path = "".join(
             f"M{left + a * cw:.5g} {top + i * ch:.5g}h{k * cw:.5g}v{ch:.5g}h{-k * cw:.5g}z"
-            for i, a, k in runs
+            for i, a, k in strips
         )
         parts.append(f'<path d="{path}" fill="{PAPER}"/><path d="{path}" fill="url(#hatch)"/>')
     parts.append(box(left, top, m * cw, n * ch, "none", LINE))
@@ -129,7 +151,7 @@ def heat(
         colours = ramp(kind)
         for i, j in np.ndindex(n, m):
             if hidden is None or not hidden[i, j]:
-                number = f"{values[i, j]:z.2f}".replace("-", "−")
+                number = f"{values[i, j]:z.2f}".replace("-", "−") if own is None else own[i][j]
                 ink = ink_on(colours[max(0, codes[i, j])])
                 at = (left + (j + 0.5) * cw, top + (i + 0.5) * ch)
                 parts.append(text(*at, number, size=10.5, fill=ink, anchor="middle"))
@@ -161,7 +183,7 @@ def head_grid(weights: np.ndarray, *, colour="linear", hidden=None) -> str:
     return side_by_side([("".join(parts), left + heads * side, top + layers * side)])
 
 
-def _runs(flags):
+def runs(flags):
     """Stretches of True in one row: (start, end)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], np.asarray(flags, dtype=int), [0]])))
     return zip(edges[::2].tolist(), edges[1::2].tolist())
@@ -199,7 +221,7 @@ def to_png(svg: str, zoom: int = 2) -> bytes:
     except ImportError as error:
         raise ImportError(NO_RESVG) from error
     frame = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">{}</svg>'
-    probe = [frame.format(x) for x in ("", '<text y="8" font-family="sans-serif">x</text>')]
+    probe = [frame.format(x) for x in ("", f'<text y="8" font-family="{FONT}">x</text>')]
     if len({bytes(svg_to_bytes(svg_string=x)) for x in probe}) == 1:
         raise RuntimeError(NO_FONT)
     return bytes(svg_to_bytes(svg_string=svg, zoom=zoom))

@@ -9,7 +9,8 @@ from lab import axe, console_errors, open_offline
 
 SETUP = """
 import torch
-from attn_edu.views import AttentionMap, AttentionSteps, HeadSplit
+from attn_edu.attention import block_mask, causal_mask, sliding_window_mask
+from attn_edu.views import AttentionMap, AttentionSteps, HeadSplit, MaskReach
 torch.manual_seed(0)
 words = "The cat did not eat the fish because it was full".split()
 weights = torch.randn(2, 3, 11, 11).mul(2).softmax(-1)
@@ -20,6 +21,9 @@ CELLS = [
     "AttentionMap(weights, words)",
     "AttentionSteps(query, key, value, ['The', '猫', '<b>did</b>', 'not', 'eat', 'it'])",
     "HeadSplit(4, 3, 4, 'the cat sat down'.split())",
+    "blocks = block_mask(11, 4)\n"
+    "near = {'causal': causal_mask(11), 'window 3': sliding_window_mask(11, 3)}\n"
+    "MaskReach({**near, 'then all': [blocks, blocks, causal_mask(11)]}, words)",
 ]
 LIVE = [
     SETUP,
@@ -128,11 +132,43 @@ def use_the_split(page):
     assert "“cat” lands in head 0: row 1; head 1: row 1; head 2: row 1." in said(figure)
 
 
+def use_the_reach(page):
+    """Layers by key on slider and stage, words by key and mouse; hovering names a pair."""
+    figure = page.locator("figure[data-live]").nth(3)
+    panels = figure.locator("canvas")
+    start = (
+        "After 1 layer, “full” reaches, of 11 words: 11 with causal; 3 with window 3; 3 with then"
+    )
+    assert said(figure).startswith(start)
+    before = [pixels(panels.nth(k)) for k in range(3)]
+    slider = figure.get_by_label("Layers", exact=True)
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert slider.input_value() == "2" and slider.get_attribute("aria-valuetext") == "2 of 3"
+    assert "5 with window 3; 3 with then all" in said(figure)
+    assert all(pixels(panels.nth(k)) != before[k] for k in range(3))
+    figure.get_by_role("application").focus()
+    page.keyboard.press("ArrowRight")
+    assert slider.input_value() == "3" and "7 with window 3; 11 with then all" in said(figure)
+    page.keyboard.press("ArrowUp")
+    assert "After 3 layers, “was” reaches" in said(figure)
+    box = panels.nth(1).bounding_box()
+    panels.nth(1).hover(position={"x": box["width"] / 2, "y": box["height"] / 2})
+    assert "window 3: “" in said(figure)
+    panels.nth(1).click(position={"x": 5, "y": box["height"] / 2})
+    page.mouse.move(1, 1)
+    assert "After 3 layers, “" in said(figure) and "“was”" not in said(figure)
+    figure.get_by_text("Numbers").click()
+    figure.locator("table td").first.wait_for()
+    assert figure.locator("table td").count() == 12
+
+
 def use_all(page):
     page.wait_for_function("document.querySelectorAll('figure[data-live] img').length === 0")
     use_the_map(page)
     use_the_steps(page)
     use_the_split(page)
+    use_the_reach(page)
 
 
 def test_in_a_live_jupyterlab(lab, page_of, executed):
@@ -157,8 +193,8 @@ def test_shortcuts_of_the_notebook_do_not_hear_our_keys(lab, page_of, executed):
 def test_untrusted_the_image_and_the_table_remain(page_of, executed):
     page = page_of(executed.name)
     figures = page.locator(".jp-OutputArea-output figure")
-    assert figures.count() == 3 and page.locator("figure canvas").count() == 0
-    for at in range(3):
+    assert figures.count() == 4 and page.locator("figure canvas").count() == 0
+    for at in range(4):
         image = figures.nth(at).locator("img")
         assert image.evaluate("i => i.complete && i.naturalWidth > 100"), "the image is not shown"
         assert len(image.get_attribute("alt")) > 80

@@ -13,7 +13,7 @@ import torch
 from torch.nn import functional
 
 from attn_edu.attention import block_mask, causal_mask, sliding_window_mask
-from attn_edu.views import HeadSplit, colours
+from attn_edu.views import HeadSplit, MaskReach, colours
 from attn_edu.views.payload import pack
 
 PATH = Path(__file__).parent / "fixtures.json"
@@ -103,6 +103,29 @@ def codec_cases() -> list[dict]:
     ]
 
 
+def reach_cases() -> list[dict]:
+    """Masks of one layer or of three, and after how many layers each pair is reached, by torch."""
+    draw = torch.Generator().manual_seed(7)
+    stacks = {
+        "window": sliding_window_mask(70, 9)[None],
+        "one by one": torch.rand(3, 35, 35, generator=draw) < 0.04,
+        "one word": torch.zeros(1, 1, 1, dtype=torch.bool),
+    }
+    cases = []
+    for name, masks in stacks.items():
+        n = masks.shape[-1]
+        reached, first = torch.eye(n), torch.zeros(n, n, dtype=torch.int64)
+        for layer in range(3):
+            see = masks[layer % len(masks)].float() + torch.eye(n)
+            reached = (see @ reached).clamp(max=1)
+            first[(reached > 0) & (first == 0)] = layer + 1
+        view = MaskReach({name: masks}, layers=3, depth=2)
+        told = {"tokens": view.tokens, "table": view._table(), "name": name, "n": n}
+        flat = {"masks": masks.int().flatten().tolist(), "first": first.flatten().tolist()}
+        cases.append({**told, **flat})
+    return cases
+
+
 def fixtures() -> dict:
     splits = [(5, 3, 4), (1, 2, 2), (4, 1, 3), (6, 2, 1)]
     return {
@@ -121,6 +144,7 @@ def fixtures() -> dict:
             }
             for n, h, d in splits
         ],
+        "reach": reach_cases(),
         "ramp": {kind: colours.ramp(kind) for kind in ("weight", "score")},
         "colours": colours.TOKEN_COLOURS,
     }

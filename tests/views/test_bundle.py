@@ -8,7 +8,13 @@ from attn_edu.cli.checks import node
 from attn_edu.views import bundle as bundling
 from attn_edu.views.bundle import bundle, minify, module_order, module_source, top_level_names
 
-STARTS = {"map": "mountMap", "steps": "mountSteps", "split": "mountSplit", "warm": "mountWarmMap"}
+STARTS = {
+    "map": "mountMap",
+    "steps": "mountSteps",
+    "split": "mountSplit",
+    "reach": "mountReach",
+    "warm": "mountWarmMap",
+}
 
 
 @pytest.mark.parametrize("entry", STARTS)

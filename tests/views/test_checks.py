@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from attn_edu.views import AttentionMap, AttentionSteps, HeadSplit
+from attn_edu.views import AttentionMap, AttentionSteps, HeadSplit, MaskReach
 from attn_edu.views.checks import as_array, as_mask, as_positive, as_words
 
 NO_NUMBERS = [
@@ -78,6 +78,7 @@ VIEWS = {
     "map": lambda **given: AttentionMap(torch.eye(2), **given),
     "steps": lambda **given: AttentionSteps(*torch.ones(3, 2, 2), **given),
     "split": lambda **given: HeadSplit(2, 2, 2, **given),
+    "reach": lambda **given: MaskReach({"all": torch.ones(2, 2).bool()}, **given),
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from ipykernel.kernelbase import Kernel
 
-from attn_edu.views import AttentionMap, AttentionSteps, HeadSplit
+from attn_edu.views import AttentionMap, AttentionSteps, HeadSplit, MaskReach
 
 WORDS = ["a", "b", "c", "d", "e"]
 
@@ -169,3 +169,22 @@ def test_a_dropdown_swaps_the_sentence(live_map):
 def test_its_text_is_the_same_each_time(live_steps):
     assert repr(live_steps).startswith("Live view. Attention step by step, 5 words")
     assert "0x" not in repr(live_steps)
+
+
+def test_reach_follows_a_word_through_layers():
+    mask = torch.ones(4, 4).tril().bool()
+    live = MaskReach({"causal": mask}, list("abcd"), layers=3, depth=2, word=1).live()
+    assert (live.depth, live.selection) == (2, 1)
+    live.depth, live.selection = 3, 0
+    assert (live.view.depth, live.view.word) == (3, 0)
+    for name, value, message in [
+        ("depth", 4, "depth must be 1 to 3, got 4"),
+        ("depth", 0, "depth must be at least 1, got 0"),
+        ("selection", 4, "selection must be 0 to 3, got 4"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            setattr(live, name, value)
+    live.selection = 3
+    live.update(kinds={"one": mask[:2, :2], "two": [mask[:2, :2]] * 2}, layers=2)
+    assert (live.view.n, live.depth, live.selection) == (2, 2, None)
+    assert live.view.word == 1

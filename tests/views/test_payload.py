@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from attn_edu.views import AttentionMap, AttentionSteps, HeadSplit
+from attn_edu.views import AttentionMap, AttentionSteps, HeadSplit, MaskReach
 from attn_edu.views.payload import _levels, pack, to_script
 
 
@@ -95,6 +95,7 @@ def test_weights_outside_0_to_1_keep_their_range_and_their_nan(wild):
         AttentionMap(torch.eye(3).repeat(2, 2, 1, 1)),
         AttentionSteps(*torch.ones(3, 4, 5)),
         HeadSplit(4, 3, 2),
+        MaskReach({"all": torch.ones(3, 3).bool()}),
     ],
     ids=lambda v: type(v).__name__,
 )

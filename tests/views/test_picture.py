@@ -12,14 +12,15 @@ import pytest
 import torch
 from PIL import Image
 
-from attn_edu.attention import causal_mask
-from attn_edu.views import AttentionMap, AttentionSteps, HeadSplit, colours, picture
+from attn_edu.attention import causal_mask, sliding_window_mask
+from attn_edu.views import AttentionMap, AttentionSteps, HeadSplit, MaskReach, colours, picture
 
 WORDS = ["The", "猫", "a&b", "<i>", "🙂"]
 VIEWS = [
     AttentionMap(torch.eye(5), WORDS, mask=causal_mask(5)),
     AttentionSteps(*torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(0)), WORDS),
     HeadSplit(5, 2, 3, WORDS),
+    MaskReach({"causal": causal_mask(5), "window 2": sliding_window_mask(5, 2)}, WORDS, depth=2),
 ]
 by_name = pytest.mark.parametrize("view", VIEWS, ids=lambda v: type(v).__name__)
 

@@ -72,9 +72,9 @@ export class CanvasPen {
     c.fillText(text, 0, 0);
     c.restore();
   }
-  curve(x0, y0, x1, y1, { stroke, width, alpha }) {
-    const c = this.c,
-      bend = (x1 - x0) / 2;
+  /** `bend` is how far a curve leaves its ends level; 0 makes it straight. */
+  curve(x0, y0, x1, y1, { stroke, width, alpha, bend = (x1 - x0) / 2 }) {
+    const c = this.c;
     c.globalAlpha = alpha;
     c.strokeStyle = stroke;
     c.lineWidth = width;
@@ -134,8 +134,7 @@ export class SvgPen {
       `<text transform="translate(${x} ${y}) rotate(${turn})" dy=".35em" font-size="${size}" fill="${fill}" text-anchor="${anchor}"${bold ? ' font-weight="600"' : ""}>${escapeXml(text)}</text>`,
     );
   }
-  curve(x0, y0, x1, y1, { stroke, width, alpha }) {
-    const bend = (x1 - x0) / 2;
+  curve(x0, y0, x1, y1, { stroke, width, alpha, bend = (x1 - x0) / 2 }) {
     this.add(
       `<path d="M${x0} ${y0}C${x0 + bend} ${y0} ${x1 - bend} ${y1} ${x1} ${y1}" fill="none" stroke="${stroke}" stroke-width="${width}" opacity="${alpha}"/>`,
     );

@@ -8,21 +8,18 @@ export function numbers(fill) {
   const refresh = () => {
     if (!box.open) return;
     const { caption, head, rows } = fill();
-    const line = (cells, tag) =>
+    const line = (cells, scope) =>
       make(
         "tr",
         {},
-        ...cells.map((text, k) =>
-          make(k === 0 ? "th" : tag, {
-            textContent: text,
-            scope: tag === "th" ? "col" : k === 0 ? "row" : "",
-          }),
+        ...cells.map((textContent, k) =>
+          k && scope === "row" ? make("td", { textContent }) : make("th", { textContent, scope }),
         ),
       );
     table.replaceChildren(
       make("caption", { textContent: caption }),
-      make("thead", {}, line(head, "th")),
-      make("tbody", {}, ...rows.map((r) => line(r, "td"))),
+      make("thead", {}, line(head, "col")),
+      make("tbody", {}, ...rows.map((r) => line(r, "row"))),
     );
   };
   listen(box, "toggle", refresh);
