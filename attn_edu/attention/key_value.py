@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from attn_edu.attention.cache import KeyValueCache
 from attn_edu.attention.dot_product import (
+    _formula,
     attention_map,
     check_inputs,
     check_tensor,
@@ -61,9 +62,6 @@ def grouped_query_attention(
         raise ValueError(
             f"key: got {n_kv_heads} heads, which do not divide the {n_heads} heads of the query."
         )
-    if n_kv_heads == n_heads:
-        return scaled_dot_product_attention(query, key, value, mask=mask, scale=scale)
-
     group = n_heads // n_kv_heads
     query = query.unflatten(-3, (n_kv_heads, group))  # (…, n_kv_heads, group, n_query, d)
     key, value = key.unsqueeze(-3), value.unsqueeze(-3)  # (…, n_kv_heads, 1, n_key, d)
@@ -83,7 +81,7 @@ def grouped_query_attention(
         mask = mask.expand(*mask.shape[:-3], group, n_query, -1).flatten(-3, -2)
     query = query.flatten(-3, -2)  # (…, n_kv_heads, group · n_query, d)
     key, value = key.squeeze(-3), value.squeeze(-3)
-    output = scaled_dot_product_attention(query, key, value, mask=mask, scale=scale)
+    output = _formula(query, key, value, mask, scale)  # fewer weights than numbers in the keys
     return output.unflatten(-2, (group, n_query)).flatten(-4, -3)
 
 
