@@ -1,9 +1,9 @@
 """The closed forms: what each kind of layer computes and holds, as functions of its sizes.
 
 Names as in the papers: ``n`` length, ``d`` = d_model, ``h`` heads, ``e`` = d / h. All forms are for
-one sequence. ``core`` counts what `attn_edu.attention` multiplies and adds, tiles that stick out
-over the end included. ``held`` is how many numbers it holds at its worst moment, the inputs and the
-weights of the layer not counted. `views/js/costs.js` says the same to the page.
+one sequence. ``core`` counts what the code in `attn_edu.attention` multiplies and adds; for local
+attention, what the pairs in reach need (its stretches compute a little more). ``held`` is how many
+numbers the code holds at its worst moment. `views/js/costs.js` says the same to the page.
 """
 
 import math
@@ -11,10 +11,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace as Sizes
 
-from attn_edu.attention.dot_product import LONG
 from attn_edu.attention.linear import CHUNK
+from attn_edu.costs.held import (
+    TILE_KEY,
+    attend_held,
+    block_held,
+    causal_linear_held,
+    convolution_held,
+    grouped_held,
+    is_long,
+    linear_held,
+    lstm_held,
+    nystrom_held,
+    performer_held,
+    square_held,
+    tiled_held,
+    tiles,
+    window_held,
+)
 
-TILE_QUERY, TILE_KEY = 128, 512  # of tiled attention
 ITERATIONS = 6  # of Nyström's inverse
 
 Form = Callable[[Sizes], float]
@@ -46,91 +61,12 @@ class Kind:
     steps: Form = lambda s: 1
     path: Form = lambda s: min(s.n - 1, 1)
     pairs: Form = lambda s: s.n**2
-    merged: bool = True
-
-
-def tiles(a: int, b: int) -> int:
-    """How many tiles of ``b`` cover ``a``."""
-    return -(-a // b)
+    merged: Form = lambda s: True
 
 
 def squares(n: int, tile: int) -> int:
     """The sum of the squares of the tiles' sizes, the last one as small as it is."""
     return n // tile * tile**2 + (n % tile) ** 2
-
-
-# ---- numbers held -------------------------------------------------------------------------------
-
-
-def formula_held(s: Sizes, n_key: int) -> float:
-    """``softmax(q kᵀ) v`` as it is written: scores and weights, the scaled query, the output."""
-    return 2 * s.n * s.d + 2 * s.n * n_key * s.h
-
-
-def fused_held(s: Sizes, n_key: int) -> float:
-    """torch's kernel: the output, a number for each row of a head, and one tile of the weights."""
-    rows = 256 if s.n >= 768 else 64 if s.n >= 192 else 32
-    return s.n * s.d + s.n * s.h + rows * (min(n_key, 512) + s.e + 2) / s.batch
-
-
-def attend_held(s: Sizes, n_key: int) -> float:
-    """What `scaled_dot_product_attention` holds: the formula for few keys, or the kernel."""
-    long = n_key > LONG or s.n * n_key > LONG**2
-    return fused_held(s, n_key) if long else formula_held(s, n_key)
-
-
-def square_held(s: Sizes) -> float:
-    """As most people write it: two matrices at once, or the weights beside the output."""
-    return s.n**2 * s.h + max(s.n**2 * s.h, s.n * s.d)
-
-
-def tiled_held(s: Sizes) -> float:
-    """The output, a tile of weights, and its rows: their sums, and those of the rows before."""
-    rows, columns = min(s.n, TILE_QUERY), min(s.n, TILE_KEY)
-    sums = min(2, tiles(s.n, TILE_QUERY)) * rows * s.d + 8 * rows * s.h
-    copies = 3 * s.n * s.d if s.strided else 0  # batch and heads become one axis
-    return copies + s.n * s.d + s.n * s.h + rows * columns * s.h + sums
-
-
-def window_held(s: Sizes) -> float:
-    return 2 * s.n * s.d
-
-
-def nystrom_held(s: Sizes) -> float:
-    if s.n <= s.landmarks:
-        return attend_held(s, s.n)
-    return attend_held(s, s.landmarks) + 4 * s.landmarks * s.d
-
-
-def linear_held(s: Sizes) -> float:
-    """Both terms of elu + 1 and their sum; beside it the state."""
-    return 3 * s.n * s.d + s.d * s.e + s.n * s.h
-
-
-def performer_held(s: Sizes) -> float:
-    features = s.n * s.h * s.features
-    return max(s.n * s.d + 3 * features, 2 * s.n * s.d + features) + s.d * s.features
-
-
-def causal_linear_held(s: Sizes) -> float:
-    """The output, and for one chunk: its features, earlier parts, the state, its own weights."""
-    c, chunks = min(s.n, CHUNK), tiles(s.n, CHUNK)
-    read = s.d * s.e + c * s.d + c * s.h * c + max(2 * c * s.d, c * s.h * c)
-    parts = min(chunks - 1, 2)
-    return (parts > 0) * s.n * s.d + (2 + parts) * c * s.d + max(read, 3 * s.d * s.e)
-
-
-def lstm_held(s: Sizes) -> float:
-    """As oneDNN allocates it: all gates and states, and a copy of the weights in its own order."""
-    a_number = 9.1 if s.batch == 1 else 6.05
-    return a_number * s.n * s.d + (8.2 * s.d**2 + 5000) / s.batch
-
-
-def convolution_held(s: Sizes) -> float:
-    """Input, output and a copy; beside them the window of every position, or oneDNN's weights."""
-    padded = (s.n + s.window - 1) * s.d
-    few = s.batch == 1 and padded <= 20480
-    return 2 * s.n * s.d + padded + s.window * s.d * (s.n if few else s.d / s.batch)
 
 
 # ---- flops --------------------------------------------------------------------------------------
@@ -166,6 +102,20 @@ def near_pairs(s: Sizes) -> int:
     return w * s.n - w * (w - 1) // 2
 
 
+def recurrent(label: str, products: int, held: Form) -> Kind:
+    """So many products of the state with a ``d × d`` matrix in each step, and of the input."""
+    return Kind(
+        label,
+        lambda s: 2 * products * s.n * s.d**2,
+        held,
+        around=lambda s: 2 * products * s.n * s.d**2,
+        kept=lambda s: 0,
+        steps=lambda s: s.n,
+        path=lambda s: s.n - 1,
+        pairs=lambda s: 0,
+    )
+
+
 KINDS = {
     "attention": Kind("attention, as written", square, square_held),
     "causal": Kind(
@@ -174,7 +124,12 @@ KINDS = {
         lambda s: square_held(s) + s.n**2 / 4,
         pairs=lambda s: s.n * (s.n + 1) // 2,
     ),
-    "fused": Kind("fused kernel", square, lambda s: attend_held(s, s.n), merged=False),
+    "fused": Kind(
+        "fused kernel",
+        square,
+        lambda s: attend_held(s, s.n),
+        merged=lambda s: not is_long(s.n, s.n),
+    ),
     "tiled": Kind("tiled", square, tiled_held, steps=lambda s: tiles(s.n, TILE_KEY)),
     "sliding_window": Kind(
         "sliding window",
@@ -187,7 +142,7 @@ KINDS = {
     "block": Kind(
         "blocks",
         lambda s: 4 * squares(s.n, s.block) * s.d,
-        window_held,
+        block_held,
         ("block",),
         path=lambda s: min(s.n - 1, 1) if s.n <= s.block else math.inf,
         pairs=lambda s: squares(s.n, s.block),
@@ -195,9 +150,12 @@ KINDS = {
     "linformer": Kind(
         "Linformer",
         lambda s: 8 * s.n * s.rank * s.d,
-        lambda s: attend_held(s, s.rank) + 2 * s.rank * s.d,
+        lambda s: (not s.projections) * 2 * s.rank * s.d + attend_held(s, s.rank),
         ("rank",),
+        around=lambda s: 4 * (s.n + s.rank) * s.d**2,
+        kept=lambda s: (s.n + 2 * s.rank) * s.d,
         pairs=lambda s: s.n * s.rank,
+        merged=lambda s: not is_long(s.n, s.rank),
     ),
     "nystrom": Kind(
         "Nyström",
@@ -205,6 +163,7 @@ KINDS = {
         nystrom_held,
         ("landmarks",),
         pairs=lambda s: s.landmarks * (2 * s.n + s.landmarks) if s.n > s.landmarks else s.n**2,
+        merged=lambda s: not is_long(s.n, min(s.n, s.landmarks)),
     ),
     "linear": Kind("linear", lambda s: kernel(s, s.e), linear_held, pairs=lambda s: 0),
     "causal_linear": Kind(
@@ -227,16 +186,16 @@ KINDS = {
         lambda s: attend_held(s, s.n),
         around=lambda s: 4 * s.n * s.d * (s.d + s.e),
         kept=lambda s: s.n * (s.d + 2 * s.e),
-        merged=False,
+        merged=lambda s: not is_long(s.n, s.n),
     ),
     "grouped_query": Kind(
         "grouped-query",
         square,
-        lambda s: attend_held(s, s.n),
+        grouped_held,
         ("groups",),
         around=lambda s: 4 * s.n * s.d * (s.d + s.groups * s.e),
         kept=lambda s: s.n * (s.d + 2 * s.groups * s.e),
-        merged=False,
+        merged=lambda s: not is_long(s.n, s.n),
     ),
     "latent": Kind(
         "latent",
@@ -245,38 +204,11 @@ KINDS = {
         ("latent",),
         around=lambda s: 4 * s.n * s.d**2 + 6 * s.n * s.d * s.latent,
         kept=lambda s: s.n * (2 * s.d + s.latent),
-        merged=False,
+        merged=lambda s: not is_long(s.n, s.n),
     ),
-    "rnn": Kind(
-        "tanh-RNN",
-        lambda s: 2 * s.n * s.d**2,
-        lambda s: 3 * s.n * s.d,
-        around=lambda s: 2 * s.n * s.d**2,
-        kept=lambda s: 0,
-        steps=lambda s: s.n,
-        path=lambda s: s.n - 1,
-        pairs=lambda s: 0,
-    ),
-    "gru": Kind(
-        "GRU",
-        lambda s: 6 * s.n * s.d**2,
-        lambda s: 5 * s.n * s.d,
-        around=lambda s: 6 * s.n * s.d**2,
-        kept=lambda s: 0,
-        steps=lambda s: s.n,
-        path=lambda s: s.n - 1,
-        pairs=lambda s: 0,
-    ),
-    "lstm": Kind(
-        "LSTM",
-        lambda s: 8 * s.n * s.d**2,
-        lstm_held,
-        around=lambda s: 8 * s.n * s.d**2,
-        kept=lambda s: 0,
-        steps=lambda s: s.n,
-        path=lambda s: s.n - 1,
-        pairs=lambda s: 0,
-    ),
+    "rnn": recurrent("tanh-RNN", 1, lambda s: 3 * s.n * s.d),
+    "gru": recurrent("GRU", 3, lambda s: 5 * s.n * s.d),
+    "lstm": recurrent("LSTM", 4, lstm_held),
     "cnn": Kind(
         "convolution",
         lambda s: 2 * s.n * s.window * s.d**2,

@@ -63,13 +63,14 @@ def cost(
         True
     """
     sizes = _sizes(kind, n, d_model, n_heads, batch, options)
+    sizes.projections = projections
     sizes.strided = projections and batch > 1 and n_heads > 1  # heads lie apart in memory
     form = KINDS[kind]
     flops, held = form.core(sizes), form.held(sizes)
     if projections:
         flops += form.around(sizes)
         if form.kept(sizes):  # queries, keys and values stay; then heads, merged heads and output
-            after = 3 if form.merged and n_heads > 1 else 2
+            after = 3 if form.merged(sizes) and n_heads > 1 else 2
             held = form.kept(sizes) + max(held, after * n * d_model)
     return Cost(
         flops=int(batch * flops),
@@ -166,5 +167,7 @@ def _sizes(kind, n, d_model, n_heads, batch, options) -> SimpleNamespace:
     if "groups" in options and n_heads % options["groups"]:
         got = options["groups"]
         raise ValueError(f"groups: got {got}, which does not divide n_heads = {n_heads}.")
+    if "rank" in options:
+        options["rank"] = min(options["rank"], n)  # no more mixtures than positions
     head = {"d": d_model, "h": n_heads, "e": d_model // n_heads}
     return SimpleNamespace(n=n, batch=batch, **head, **options)

@@ -28,6 +28,8 @@ def layer(kind: str, n: int, d_model: int, n_heads: int = 1, **options: int) -> 
         return _First(RECURRENT[kind](d_model, d_model, batch_first=True))
     if kind == "cnn":
         return _Causal(nn.Conv1d(d_model, d_model, options["window"]))
+    if kind == "linformer":
+        return attention.LinformerAttention(d_model, n_heads, n, min(n, options["rank"]))
     if kind == "multi_query":
         return attention.MultiQueryAttention(d_model, n_heads)
     if kind == "grouped_query":
@@ -54,7 +56,7 @@ def mixer(kind: str, n: int, d_head: int, **options: int) -> Callable[..., Tenso
     if kind == "nystrom":
         return partial(attention.nystrom_attention, landmarks=options["landmarks"])
     if kind == "linformer":
-        pair = torch.randn(2, options["rank"], n) / n**0.5
+        pair = torch.randn(2, min(n, options["rank"]), n) / n**0.5
         return partial(attention.linformer_attention, project_key=pair[0], project_value=pair[1])
     if kind == "performer":
         features = attention.performer_features(d_head, options["features"], scale=d_head**-0.5)
