@@ -71,18 +71,18 @@ def _formula(
     hidden, blind = ~mask, ~mask.any(dim=-1, keepdim=True)
     scores = scores.masked_fill(hidden, -math.inf).masked_fill(blind, 0)
     weights = scores.softmax(dim=-1).masked_fill(hidden, 0)
-    return _weighted_sum(weights, value, mask).masked_fill(blind, 0)
+    return weighted_sum(weights, value, mask).masked_fill(blind, 0)
 
 
-def _weighted_sum(weights: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+def weighted_sum(weights: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     """``weights @ value``; a value that is not finite reaches only the queries that see it."""
-    finite = value.isfinite()
     try:
-        every = bool(finite.all())
+        every = bool(value.detach().sum().isfinite())
     except RuntimeError:  # under vmap, and without numbers (meta), nobody can look
         every = True
     if every:
         return weights @ value
+    finite = value.isfinite()
     output = weights @ torch.where(finite, value, 0)
     mask = mask.expand(*mask.shape[:-1], value.shape[-2])
     for j in (~finite).movedim(-2, 0).flatten(1).any(dim=1).nonzero().flatten().tolist():

@@ -6,11 +6,23 @@ applies to it. What cannot hold for it is excluded by name, with a reason.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from unittest import mock
 
 import torch
 from torch import Tensor
 
-from attn_edu.attention import scaled_dot_product_attention
+import attn_edu.attention.dot_product as dot_product
+from attn_edu.attention import (
+    causal_mask,
+    grouped_query_attention,
+    linear_attention,
+    nystrom_attention,
+    scaled_dot_product_attention,
+    tiled_attention,
+)
+
+from .explicit_linear import PERFORMER, in_chunks_of_two, linear_explicit
+from .explicit_low_rank import POOLING, SIGNED, linformer, linformer_explicit, nystrom_explicit
 
 # All sizes differ, so that no two axes can be mistaken for each other.
 BATCH, HEADS, N_QUERY, N_KEY, D, D_VALUE = 2, 3, 5, 7, 4, 6
@@ -85,7 +97,122 @@ class Kind:
         return full if mask is None else full & mask
 
 
+def as_if_long(query, key, value, **options):
+    """What long sequences get, torch's fused kernel, at the sizes of the table."""
+    with mock.patch.object(dot_product, "LONG", 0):
+        return scaled_dot_product_attention(query, key, value, **options)
+
+
+def one_of_a_group(query, key, value, *, mask=None):
+    """The query as the third of four heads, of which two and two share a key."""
+    query = torch.stack([-query, 2 * query, query, 0 * query], dim=-3)
+    key, value = (torch.stack([-x, x], dim=-3) for x in (key, value))
+    mask = mask if mask is None or mask.ndim < 3 else mask.unsqueeze(-3)
+    return grouped_query_attention(query, key, value, mask=mask)[..., 2, :, :]
+
+
+_BOUND_TO_PLACES = {
+    "order_of_keys_does_not_count": "a mixture of positions knows each position by its place",
+    "order_of_positions_moves_the_output_along": "a mixture knows each position by its place",
+}
+_SIGNED_WEIGHTS = {
+    "rows_sum_to_one_over_visible_keys": "the product of factors is no softmax: its weights have "
+    "any sign and any sum",
+    "large_scores_stay_finite": "weights of any sign and sum can exceed the largest value; "
+    "test_low_rank.py asks for finite numbers",
+}
+_FEATURES_OF_NOTHING = {
+    "large_scores_stay_finite": "features of huge negative numbers round to 0, and a row may have "
+    "no weight left to share out; test_linear.py asks for finite numbers"
+}
+
 KINDS = (
     Kind("scaled_dot_product", scaled_dot_product_attention),
+    Kind(
+        "fused",
+        as_if_long,
+        excluded={
+            "gradients_are_those_of_finite_differences": "torch's kernel has no second derivative; "
+            "test_fused.py holds the first one against finite differences"
+        },
+    ),
     Kind("scaled_dot_product_scale", scaled_dot_product_attention, options={"scale": 1.7}),
+    Kind("grouped_query", one_of_a_group),
+    Kind(
+        "linformer",
+        linformer,
+        options={"projections": SIGNED},
+        takes_mask=False,
+        explicit=linformer_explicit(SIGNED),
+        excluded=_BOUND_TO_PLACES | _SIGNED_WEIGHTS,
+    ),
+    Kind(
+        "linformer_pooling",
+        linformer,
+        options={"projections": POOLING},
+        takes_mask=False,
+        explicit=linformer_explicit(POOLING),
+        excluded=_BOUND_TO_PLACES,
+    ),
+    Kind(
+        "nystrom",
+        nystrom_attention,
+        options={"landmarks": 3},
+        takes_mask="keys",
+        explicit=nystrom_explicit(3),
+        excluded=_BOUND_TO_PLACES
+        | _SIGNED_WEIGHTS
+        | {
+            "hidden_keys_and_values_get_no_gradient": "each query is part of a landmark, by which "
+            "it moves the rows of others; test_low_rank.py looks at the keys and values",
+        },
+    ),
+    Kind(
+        "nystrom_all_landmarks",
+        nystrom_attention,
+        options={"landmarks": N_KEY},
+        takes_mask="keys",
+    ),
+    Kind("tiled", tiled_attention, options={"block_query": 2, "block_key": 3}),
+    Kind(
+        "tiled_causal",
+        tiled_attention,
+        options={"block_query": 2, "block_key": 3, "causal": True},
+        pattern=causal_mask,
+        takes_cross=False,  # padding: a shorter memory would have fewer keys than queries
+    ),
+    Kind(
+        "linear",
+        linear_attention,
+        takes_mask="keys",
+        explicit=linear_explicit(),
+        excluded=_FEATURES_OF_NOTHING,
+    ),
+    Kind(
+        "linear_causal",
+        in_chunks_of_two,
+        pattern=causal_mask,
+        takes_mask="keys",
+        takes_cross=False,  # padding: a shorter memory would have fewer keys than queries
+        explicit=linear_explicit(),
+        excluded=_FEATURES_OF_NOTHING,
+    ),
+    Kind(
+        "performer",
+        linear_attention,
+        options={"feature_map": PERFORMER},
+        takes_mask="keys",
+        explicit=linear_explicit(PERFORMER),
+        excluded=_FEATURES_OF_NOTHING,
+    ),
+    Kind(
+        "performer_causal",
+        linear_attention,
+        options={"feature_map": PERFORMER, "causal": True},
+        pattern=causal_mask,
+        takes_mask="keys",
+        takes_cross=False,
+        explicit=linear_explicit(PERFORMER),
+        excluded=_FEATURES_OF_NOTHING,
+    ),
 )
