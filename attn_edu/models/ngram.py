@@ -40,13 +40,20 @@ class NGram:
         self._joint = [_counted(self._codes(tokens, k)) for k in range(1, self.order + 1)]
         return self
 
-    def probabilities(self, tokens: Tensor) -> Tensor:
+    def probabilities(self, tokens: Tensor, order: int | None = None) -> Tensor:
         """What the model gave to each token when it came, after all before it: ``(n,)``, float64.
 
-        The first tokens have a shorter context.
+        The first tokens have a shorter context. With ``order`` the model of fewer tokens speaks.
+
+        Raises:
+            ValueError: an order that this model has not counted.
         """
+        order = self.order if order is None else order
+        check_positive("order", order)
+        if order > self.order:
+            raise ValueError(f"order: got {order}; accepted is at most {self.order}.")
         result = torch.full(tokens.shape, 1 / self.vocabulary, dtype=torch.float64)
-        for k, (codes, counts) in enumerate(self._joint, start=1):
+        for k, (codes, counts) in enumerate(self._joint[:order], start=1):
             asked = self._codes(tokens, k)  # (n - k + 1,): the k tokens up to each place
             count = _looked_up(codes, counts, asked)
             contexts, place = torch.unique_consecutive(

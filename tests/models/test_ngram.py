@@ -39,6 +39,16 @@ def test_equals_the_formula_by_hand(order):
     assert got.tolist() == pytest.approx(wanted, rel=1e-12)
 
 
+def test_a_longer_model_speaks_for_the_shorter_ones():
+    long = NGram(5, len(ALPHABET)).fit(encode(TRAIN))
+    for order in (1, 3, 5):
+        short = NGram(order, len(ALPHABET)).fit(encode(TRAIN))
+        wanted = short.probabilities(encode(HELD_OUT))
+        assert long.probabilities(encode(HELD_OUT), order).equal(wanted)
+    with pytest.raises(ValueError, match="at most 5"):
+        long.probabilities(encode(HELD_OUT), 6)
+
+
 @pytest.mark.parametrize("order", [1, 2, 4])
 def test_the_next_token_has_probability_one_in_all(order):
     model = NGram(order, len(ALPHABET)).fit(encode(TRAIN))
