@@ -96,6 +96,18 @@ def test_bench_runs_each_module_that_has_a_main(tmp_path, monkeypatch, capsys):
     assert "=== bench/fast.py\nmeasured" in shown
     assert "=== bench/helper.py" not in shown
     assert bench.main(["missing"]) == 2
+    assert bench.main(["fast", "helper", "word"]) == 2
+
+
+def test_bench_hands_words_on_to_a_single_module(tmp_path, monkeypatch, capsys):
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench" / "words.py").write_text("def main(words=()):\n    print(*words)\n")
+    monkeypatch.setattr(bench, "ROOT", tmp_path)
+    for name in ("bench", "bench.words"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p not in ("", str(environment.ROOT))])
+    assert bench.main(["words", "some", "--quick"]) == 0
+    assert "=== bench/words.py\nsome --quick\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("ci", "outcome"), [("", "1 skipped"), ("true", "1 error")])
