@@ -1,11 +1,10 @@
 """All exercises of the course, by id. A new chapter is one more import here."""
 
-from attn_edu.exercises import chapter_01, chapter_02, chapter_03
+from attn_edu.exercises import chapter_01, chapter_02, chapter_03, chapter_07
 from attn_edu.exercises.definition import Exercise
 
-_EXERCISES = {
-    one.id: one for chapter in (chapter_01, chapter_02, chapter_03) for one in chapter.EXERCISES
-}
+_CHAPTERS = (chapter_01, chapter_02, chapter_03, chapter_07)
+_EXERCISES = {one.id: one for chapter in _CHAPTERS for one in chapter.EXERCISES}
 
 
 def exercises() -> list[Exercise]:

@@ -13,7 +13,7 @@ from torch import Tensor
 from attn_edu.exercises import calling
 from attn_edu.exercises.calling import AnswerError, NotAttemptedError, Printed, StoppedError, call
 from attn_edu.exercises.catalogue import exercise
-from attn_edu.exercises.comparing import form, same, to_tensor
+from attn_edu.exercises.comparing import form, product, same, to_tensor
 from attn_edu.exercises.definition import Case, Exercise, Misconception
 from attn_edu.exercises.records import record
 from attn_edu.exercises.result import Example, Result
@@ -29,7 +29,8 @@ class _Run:
     """The answer on one case: what it gave, or why it gave nothing."""
 
     case: Case
-    expected: object
+    expected: object  # what is compared
+    returned: object  # what the reference returned: the form that is asked for
     got: Tensor | None = None
     problem: str | None = None
     printed: str = ""
@@ -146,17 +147,18 @@ def _copies(arguments: tuple) -> tuple:
 def _run(one: Exercise, answer: Callable) -> list[_Run]:
     runs, end = [], time.monotonic() + calling.SECONDS
     for case in _cases(one.id):
-        expected = one.reference(*_copies(case.arguments))
+        returned = one.reference(*_copies(case.arguments))
+        expected = product(returned)
         if isinstance(expected, Tensor) and expected.ndim == 0:
-            expected = float(expected)
-        run = _Run(case, expected)
+            returned = expected = float(expected)
+        run = _Run(case, expected, returned)
         runs.append(run)
         given, printed = _copies(case.arguments), Printed()
         try:
             value = call(answer, given, max(end - time.monotonic(), 0.01), printed)
             if value is ...:
                 raise NotAttemptedError
-            run.got = one.normal_form(to_tensor(value, run.expected))
+            run.got = one.normal_form(to_tensor(value, run.returned))
             run.problem = _changed(one, case.arguments, given)
         except StoppedError as stop:
             run.problem = str(stop)
@@ -177,7 +179,7 @@ def _call_again(one: Exercise, answer: Callable, run: _Run, seconds: float) -> N
         return
     try:
         value = call(answer, _copies(run.case.arguments), seconds, Printed())
-        again = one.normal_form(to_tensor(value, run.expected))
+        again = one.normal_form(to_tensor(value, run.returned))
     except AnswerError:
         return
     if not same(again, run.got):
@@ -201,7 +203,7 @@ def _output(exercise_id: str, number: int, case: int) -> object:
     """What the misconceptions of that number give on that case; ``None`` if they do not run."""
     wrong = exercise(exercise_id).wrong(*_beliefs(exercise_id)[number])
     try:
-        return wrong(*_copies(_cases(exercise_id)[case].arguments))
+        return product(wrong(*_copies(_cases(exercise_id)[case].arguments)))
     except Exception:
         return None
 

@@ -17,13 +17,16 @@ def to_tensor(value: object, expected: object) -> Tensor:
 
     Args:
         value: what the answer returned.
-        expected: what the reference returned: a tensor or a number.
+        expected: what the reference returned: a tensor, a number, or two factors of a matrix, of
+            which the product counts (see `product`).
 
     Raises:
         AnswerError: it is something else; the message says what.
     """
     if value is None:
         raise AnswerError("It returned None. Is the `return` missing?")
+    if isinstance(expected, tuple):
+        return product(_factors(value, expected))
     if isinstance(expected, Tensor):
         if not isinstance(value, Tensor):
             raise AnswerError(f"It returned {_a(value)}; expected is a tensor (torch.Tensor).")
@@ -43,6 +46,23 @@ def to_tensor(value: object, expected: object) -> Tensor:
         raise AnswerError(f"It returned {value.numel()} numbers; expected are far fewer.")
     # A subclass may answer comparisons as it likes: keep the plain numbers, and no view of them.
     return value.detach().as_subclass(Tensor).cpu().clone()
+
+
+def product(value: object) -> object:
+    """Two factors become their product; everything else stays. Many pairs have the same one."""
+    return value[0] @ value[1] if isinstance(value, tuple) else value
+
+
+def _factors(value: object, expected: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise AnswerError(f"It returned {_a(value)}; expected are two tensors, (left, right).")
+    factors = tuple(to_tensor(x, wanted) for x, wanted in zip(value, expected))
+    got, wanted = ([tuple(x.shape) for x in pair] for pair in (factors, expected))
+    if got != wanted:
+        raise AnswerError(f"The shapes of the two factors are {got}; expected are {wanted}.")
+    if len({x.dtype for x in factors}) > 1:
+        raise AnswerError(f"The two factors have different dtypes: {[x.dtype for x in factors]}.")
+    return factors
 
 
 def _number(value: numbers.Real) -> Tensor:

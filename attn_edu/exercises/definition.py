@@ -42,7 +42,8 @@ class Exercise:
         title: two or three words.
         statement: what to write: arguments, shapes, what is returned.
         starter: source of a function that runs as it stands and scores nothing.
-        reference: a right answer; its source is the solution.
+        reference: a right answer; its source is the solution. It returns a tensor, a number, or two
+            factors of a matrix: any pair of these shapes with the same product is right.
         why: the reasoning of the solution.
         model: the same computation with a keyword for each thing that may go wrong. The default
             of every keyword is the right one, so that a misconception is a change of keywords, and

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attn_edu.exercises import check, exercise, exercises
-from attn_edu.exercises.comparing import same
+from attn_edu.exercises.comparing import product, same
 
 SINGLE = [(one, belief) for one in exercises() for belief in one.misconceptions]
 PAIRS = [(one, group) for one in exercises() for group in one.beliefs(at_once=2) if len(group) == 2]
@@ -36,7 +36,7 @@ def _outputs(cases, function):
     found = []
     for case in cases:
         try:
-            value = function(*case.arguments)
+            value = product(function(*case.arguments))
         except Exception:
             found.append(None)
         else:
@@ -166,6 +166,25 @@ def no_scale_and_bad_merge(x, wq, wk, wv, wo, h):
     return ((q @ k.transpose(-2, -1)).softmax(-1) @ v).reshape(B, T, D) @ wo
 
 
+def directions_only(matrix, rank):
+    U, _, V = torch.svd(matrix)
+    return U[:, :rank], V.t()[:rank]
+
+
+def last_ones_kept(matrix, rank):
+    U, S, V = torch.svd(matrix)
+    return U[:, -rank:] @ torch.diag(S[-rank:]), V[:, -rank:].T
+
+
+def mixed_too_late(q, k, v, e, f):
+    w = (q @ k.transpose(1, 2) / math.sqrt(q.size(-1))).softmax(-1)  # (batch, n, n)
+    return torch.einsum("bij,rj,rm,bmd->bid", w, e, f, v)
+
+
+def no_scale_and_one_mix(q, k, v, e, f):
+    return torch.softmax(q @ (e @ k).transpose(1, 2), -1) @ (e @ v)
+
+
 BY_HAND = [
     (
         "01.path_length",
@@ -210,6 +229,18 @@ BY_HAND = [
         no_scale_and_bad_merge,
         "merged without transposing back + not scaled",
     ),
+    ("07.low_rank_factors", directions_only, "singular values left out"),
+    ("07.low_rank_factors", last_ones_kept, "the smallest singular values kept"),
+    ("07.low_rank_factors", lambda matrix, rank: (matrix, torch.eye(matrix.shape[1])), None),
+    ("07.low_rank_factors", lambda matrix, rank: matrix, None),
+    ("07.linformer_attention", mixed_too_late, "weights mixed after the softmax"),
+    ("07.linformer_attention", no_scale_and_one_mix, "one projection for both + not scaled"),
+    (
+        "07.share_key_heads",
+        lambda key, h: torch.cat([key] * (h // key.shape[-3]), dim=-3),
+        "tiled instead of repeated in place",
+    ),
+    ("07.share_key_heads", lambda key, h: key, None),
 ]
 
 
@@ -226,6 +257,8 @@ def wrong_constants(one):
 
         def answer(*arguments, fill=fill):
             wanted = one.reference(*arguments)
+            if isinstance(wanted, tuple):
+                return tuple(torch.full_like(x, 0.3 if fill is None else fill) for x in wanted)
             if not isinstance(wanted, torch.Tensor):
                 return 7.5 if fill is None else fill
             if wanted.dtype == torch.bool:
@@ -249,6 +282,8 @@ def test_right_shape_alone_is_worth_nothing(one):
 def test_nearly_right_is_not_right(one):
     def off(*arguments):
         value = one.reference(*arguments)
+        if isinstance(value, tuple):
+            return value[0] * 1.01, value[1]
         boolean = isinstance(value, torch.Tensor) and value.dtype == torch.bool
         return value.logical_xor(torch.ones((), dtype=torch.bool)) if boolean else value * 1.01
 

@@ -7,7 +7,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attn_edu.attention import padding_mask, scaled_dot_product_attention
+from attn_edu.attention import (
+    linformer_attention,
+    padding_mask,
+    scaled_dot_product_attention,
+    truncated_svd,
+)
 from attn_edu.exercises import check, exercises
 
 
@@ -103,6 +108,28 @@ def loops_heads(x, w_query, w_key, w_value, w_out, n_heads):
     return torch.cat(found, -1) @ w_out
 
 
+def factors_by_eigenvectors(matrix, rank):
+    """Project onto the directions of the largest eigenvalues of AAᵀ."""
+    _, vectors = torch.linalg.eigh(matrix @ matrix.T)
+    best = vectors[:, -rank:]
+    return best, best.T @ matrix
+
+
+def linformer_by_einsum(query, key, value, project_key, project_value):
+    key = torch.einsum("rn,bnd->brd", project_key, key)
+    scores = torch.einsum("bqd,brd->bqr", query, key) * key.shape[-1] ** -0.5
+    return torch.einsum("bqr,rn,bnd->bqd", scores.softmax(-1), project_value, value)
+
+
+def linformer_of_the_package(query, key, value, e, f):
+    return linformer_attention(query, key, value, project_key=e, project_value=f)
+
+
+def shared_by_expand(key, n_heads):
+    group = n_heads // key.shape[-3]
+    return key.unsqueeze(-3).expand(*key.shape[:-2], group, *key.shape[-2:]).flatten(-4, -3)
+
+
 STYLES = [
     ("01.path_length", steps_by_walking),
     ("01.path_length", lambda n, kind, w: np.int64(steps_by_walking(n, kind, w))),
@@ -132,6 +159,13 @@ STYLES = [
     ("03.merge_heads", lambda x: x.permute(0, 2, 1, 3).contiguous().view(x.size(0), x.size(2), -1)),
     ("03.multi_head_attention", torch_heads),
     ("03.multi_head_attention", loops_heads),
+    ("07.low_rank_factors", truncated_svd),
+    ("07.low_rank_factors", factors_by_eigenvectors),
+    ("07.low_rank_factors", lambda matrix, rank: list(truncated_svd(matrix.float(), rank))),
+    ("07.linformer_attention", linformer_by_einsum),
+    ("07.linformer_attention", linformer_of_the_package),
+    ("07.share_key_heads", lambda key, h: key[..., torch.arange(h) * key.shape[-3] // h, :, :]),
+    ("07.share_key_heads", shared_by_expand),
 ]  # fmt: skip
 
 
