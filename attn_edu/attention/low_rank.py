@@ -157,21 +157,25 @@ class LinformerAttention(nn.Module):
         self.project_key = nn.Parameter(torch.randn(rank, n) / n**0.5)
         self.project_value = nn.Parameter(torch.randn(rank, n) / n**0.5)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """``(…, n, d_model)`` -> ``(…, n, d_model)``; it takes no mask, see `linformer_attention`.
+    def forward(self, x: Tensor, *, mask: None = None, cache: None = None) -> Tensor:
+        """``(…, n, d_model)`` -> ``(…, n, d_model)``.
+
+        ``mask`` and ``cache`` are there because a block hands them on, and must stay ``None``.
 
         Raises:
-            ValueError: the length of ``x`` is not ``n``, or its width not ``d_model``.
+            ValueError: the length of ``x`` is not ``n``, or its width not ``d_model``; a mask or a
+                cache, which no mixture of all positions can honour.
         """
+        if mask is not None or cache is not None:
+            name = "cache" if mask is None else "mask"
+            raise ValueError(f"{name}: got one; accepted is None: each key mixes all positions.")
         wanted = (self.project_key.shape[-1], self.query.in_features)
         check_tensor("x", x, axes="n, d_model")
         if x.shape[-2:] != wanted:
             raise ValueError(f"x: got {tuple(x.shape)}; accepted is (…, n, d_model) = {wanted}.")
-        query = split_heads(self.query(x), self.n_heads)  # (…, n_heads, n, d_head)
-        key = split_heads(
-            self.key(self.project_key @ x), self.n_heads
-        )  # (…, n_heads, rank, d_head)
-        value = split_heads(self.value(self.project_value @ x), self.n_heads)
+        key, value = self.key(self.project_key @ x), self.value(self.project_value @ x)
+        parts = self.query(x), key, value  # (…, n, d_model), twice (…, rank, d_model)
+        query, key, value = (split_heads(part, self.n_heads) for part in parts)
         return self.out(merge_heads(scaled_dot_product_attention(query, key, value)))
 
 

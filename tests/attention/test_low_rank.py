@@ -201,6 +201,9 @@ def test_the_layer_that_mixes_first_is_the_layer_that_projects_first():
     assert all(p.grad is not None and p.grad.isfinite().all() for p in layer.parameters())
 
 
+X = torch.ones(2, 5, 12)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -212,6 +215,14 @@ def test_the_layer_that_mixes_first_is_the_layer_that_projects_first():
         (lambda: LinformerAttention(12, 5, n=5, rank=2), "n_heads: got 5"),
         (lambda: LinformerAttention(12, 3, n=5, rank=2)(torch.ones(2, 4, 12)), "x: got (2, 4, 12)"),
         (lambda: LinformerAttention(12, 3, n=5, rank=2)(torch.ones(2, 5, 6)), "x: got (2, 5, 6)"),
+        (
+            lambda: LinformerAttention(12, 3, n=5, rank=2)(X, mask=causal_mask(5)),
+            "mask: got one; accepted is None",
+        ),
+        (
+            lambda: LinformerAttention(12, 3, n=5, rank=2)(X, cache=[]),
+            "cache: got one; accepted is None",
+        ),
     ],
 )
 def test_the_layer_refuses(call, message):
