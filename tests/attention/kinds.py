@@ -12,12 +12,17 @@ import torch
 from torch import Tensor
 
 import attn_edu.attention.dot_product as dot_product
+import attn_edu.attention.local as local
 from attn_edu.attention import (
+    block_attention,
+    block_mask,
     causal_mask,
     grouped_query_attention,
     linear_attention,
     nystrom_attention,
     scaled_dot_product_attention,
+    sliding_window_attention,
+    sliding_window_mask,
     tiled_attention,
 )
 
@@ -103,6 +108,24 @@ def as_if_long(query, key, value, **options):
         return scaled_dot_product_attention(query, key, value, **options)
 
 
+def in_pieces(attention, few=local.FEW):
+    """Local attention as long sequences get it, piece by piece, at the sizes of the table."""
+
+    def local_attention(query, key, value, **options):
+        with mock.patch.multiple(local, BLOCK=1, FEW=few):
+            return attention(query, key, value, **options)
+
+    return local_attention
+
+
+def window_of(window, causal=True):
+    return lambda n_query, n_key: sliding_window_mask(n_key, window, causal=causal)
+
+
+def block_of(block, causal=False):
+    return lambda n_query, n_key: block_mask(n_key, block, causal=causal)
+
+
 def one_of_a_group(query, key, value, *, mask=None):
     """The query as the third of four heads, of which two and two share a key."""
     query = torch.stack([-query, 2 * query, query, 0 * query], dim=-3)
@@ -111,6 +134,10 @@ def one_of_a_group(query, key, value, *, mask=None):
     return grouped_query_attention(query, key, value, mask=mask)[..., 2, :, :]
 
 
+_NO_SECOND_DERIVATIVE = {
+    "gradients_are_those_of_finite_differences": "torch's kernel has no second derivative; "
+    "test_local.py holds the first one against the definition"
+}
 _BOUND_TO_PLACES = {
     "order_of_keys_does_not_count": "a mixture of positions knows each position by its place",
     "order_of_positions_moves_the_output_along": "a mixture knows each position by its place",
@@ -137,6 +164,42 @@ KINDS = (
         },
     ),
     Kind("scaled_dot_product_scale", scaled_dot_product_attention, options={"scale": 1.7}),
+    *(
+        Kind(name, function, options, pattern, takes_cross=False, excluded=excluded)
+        for name, function, options, pattern, excluded in (
+            ("window", sliding_window_attention, {"window": 3}, window_of(3), {}),
+            ("window_pieces", in_pieces(sliding_window_attention), {"window": 3}, window_of(3), {}),
+            (
+                "window_both_sides",
+                in_pieces(sliding_window_attention),
+                {"window": 2, "causal": False},
+                window_of(2, causal=False),
+                {},
+            ),
+            (
+                "window_fused",
+                in_pieces(sliding_window_attention, few=0),
+                {"window": 3},
+                window_of(3),
+                _NO_SECOND_DERIVATIVE,
+            ),
+            ("block", block_attention, {"block": 3}, block_of(3), {}),
+            (
+                "block_causal",
+                block_attention,
+                {"block": 3, "causal": True},
+                block_of(3, causal=True),
+                {},
+            ),
+            (
+                "block_fused",
+                in_pieces(block_attention, few=0),
+                {"block": 3},
+                block_of(3),
+                _NO_SECOND_DERIVATIVE,
+            ),
+        )
+    ),
     Kind("grouped_query", one_of_a_group),
     Kind(
         "linformer",
