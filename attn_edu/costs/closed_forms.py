@@ -117,9 +117,9 @@ def recurrent(label: str, products: int, held: Form) -> Kind:
 
 
 KINDS = {
-    "attention": Kind("attention, as written", square, square_held),
+    "attention": Kind("attention as written", square, square_held),
     "causal": Kind(
-        "causal mask, as written",
+        "causal as written",
         square,
         lambda s: square_held(s) + s.n**2 / 4,
         pairs=lambda s: s.n * (s.n + 1) // 2,
@@ -167,7 +167,7 @@ KINDS = {
     ),
     "linear": Kind("linear", lambda s: kernel(s, s.e), linear_held, pairs=lambda s: 0),
     "causal_linear": Kind(
-        "linear, causal",
+        "causal linear",
         causal_linear,
         causal_linear_held,
         steps=lambda s: tiles(s.n, CHUNK),

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from attn_edu import attention
 from attn_edu.attention import MultiHeadAttention, scaled_dot_product_attention
+from attn_edu.attention.local import block_attention, sliding_window_attention
 from attn_edu.costs.cost import _sizes
 
 RECURRENT = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
@@ -50,9 +51,9 @@ def mixer(kind: str, n: int, d_head: int, **options: int) -> Callable[..., Tenso
         d_head: for the Performer's features.
     """
     if kind == "sliding_window":
-        return partial(attention.sliding_window_attention, window=options["window"])
+        return partial(sliding_window_attention, window=options["window"])
     if kind == "block":
-        return partial(attention.block_attention, block=options["block"])
+        return partial(block_attention, block=options["block"])
     if kind == "nystrom":
         return partial(attention.nystrom_attention, landmarks=options["landmarks"])
     if kind == "linformer":

@@ -7,7 +7,8 @@ widget that Python can read, set and observe.
 
 from attn_edu.views.attention_map import AttentionMap
 from attn_edu.views.attention_steps import AttentionSteps
+from attn_edu.views.bill import Bill
 from attn_edu.views.head_split import HeadSplit
 from attn_edu.views.mask_reach import MaskReach
 
-__all__ = ["AttentionMap", "AttentionSteps", "HeadSplit", "MaskReach"]
+__all__ = ["AttentionMap", "AttentionSteps", "Bill", "HeadSplit", "MaskReach"]

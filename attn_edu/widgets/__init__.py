@@ -4,6 +4,7 @@ Thin: a control, a live view, and the function that turns the control's value in
 arithmetic is in that function, which the notebook shows.
 """
 
+from attn_edu.widgets.bill import BillWithClock
 from attn_edu.widgets.followed_map import FollowedMap, choose, type_words
 
-__all__ = ["FollowedMap", "choose", "type_words"]
+__all__ = ["BillWithClock", "FollowedMap", "choose", "type_words"]

@@ -14,6 +14,7 @@ STARTS = {
     "split": "mountSplit",
     "reach": "mountReach",
     "warm": "mountWarmMap",
+    "bill": "mountBill",
 }
 
 
