@@ -1,9 +1,17 @@
 """All exercises of the course, by id. A new chapter is one more import here."""
 
-from attn_edu.exercises import chapter_01, chapter_02, chapter_03, chapter_07
+from attn_edu.exercises import (
+    chapter_01,
+    chapter_02,
+    chapter_03,
+    chapter_04,
+    chapter_07,
+    chapter_08,
+    chapter_10,
+)
 from attn_edu.exercises.definition import Exercise
 
-_CHAPTERS = (chapter_01, chapter_02, chapter_03, chapter_07)
+_CHAPTERS = (chapter_01, chapter_02, chapter_03, chapter_04, chapter_07, chapter_08, chapter_10)
 _EXERCISES = {one.id: one for chapter in _CHAPTERS for one in chapter.EXERCISES}
 
 

@@ -8,9 +8,12 @@ import torch
 import torch.nn.functional as F
 
 from attn_edu.attention import (
+    linear_attention,
     linformer_attention,
     padding_mask,
+    rotary,
     scaled_dot_product_attention,
+    sinusoidal_positions,
     truncated_svd,
 )
 from attn_edu.exercises import check, exercises
@@ -108,6 +111,49 @@ def loops_heads(x, w_query, w_key, w_value, w_out, n_heads):
     return torch.cat(found, -1) @ w_out
 
 
+def waves_by_loops(n, d_model):
+    wave = (math.sin, math.cos)
+    return torch.tensor(
+        [
+            [wave[c % 2](p / 10000 ** ((c - c % 2) / d_model)) for c in range(d_model)]
+            for p in range(n)
+        ]
+    )
+
+
+def waves_by_exp(n, d_model):
+    """As most codes have it: exp of a logarithm, float32."""
+    table = torch.zeros(n, d_model + d_model % 2)
+    rate = torch.exp(torch.arange(0, d_model, 2).float() * (-math.log(10000.0) / d_model))
+    table[:, 0::2] = torch.sin(torch.arange(n).unsqueeze(1) * rate)
+    table[:, 1::2] = torch.cos(torch.arange(n).unsqueeze(1) * rate)
+    return table[:, :d_model]
+
+
+def norm_by_var(x, gain, bias):
+    variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+    return torch.addcmul(bias, gain, (x - mean) * torch.rsqrt(variance + 1e-5))
+
+
+def rotary_by_complex(x):
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    angle = torch.outer(
+        torch.arange(x.shape[-2]), 10000.0 ** -(torch.arange(pairs.shape[-1]) / pairs.shape[-1])
+    )
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angle), angle)).flatten(-2)
+
+
+def rotary_by_matrices(x):
+    out = torch.empty_like(x)
+    for p in range(x.shape[-2]):
+        blocks = [
+            torch.tensor([[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]])
+            for a in (p / 10000 ** (c / x.shape[-1]) for c in range(0, x.shape[-1], 2))
+        ]
+        out[..., p, :] = x[..., p, :] @ torch.block_diag(*blocks).to(x)
+    return out
+
+
 def factors_by_eigenvectors(matrix, rank):
     """Project onto the directions of the largest eigenvalues of AAᵀ."""
     _, vectors = torch.linalg.eigh(matrix @ matrix.T)
@@ -128,6 +174,44 @@ def linformer_of_the_package(query, key, value, e, f):
 def shared_by_expand(key, n_heads):
     group = n_heads // key.shape[-3]
     return key.unsqueeze(-3).expand(*key.shape[:-2], group, *key.shape[-2:]).flatten(-4, -3)
+
+
+def linear_by_einsum(query, key, value):
+    q, k = F.elu(query) + 1, F.elu(key) + 1
+    state = torch.einsum("...km,...kv->...mv", k, value)
+    return (
+        torch.einsum("...qm,...mv->...qv", q, state)
+        / torch.einsum("...qm,...km->...q", q, k)[..., None]
+    )
+
+
+def linear_by_the_matrix(query, key, value):
+    q, k = (torch.where(x > 0, x + 1, x.clamp(max=0).exp()) for x in (query, key))
+    weights = (q @ k.transpose(-1, -2)).float()
+    return F.normalize(weights, p=1, dim=-1) @ value.float()
+
+
+def causal_by_cumsum(query, key, value):
+    q, k = F.elu(query) + 1, F.elu(key) + 1
+    state = (k.unsqueeze(-1) * value.unsqueeze(-2)).cumsum(-3)
+    return (q.unsqueeze(-2) @ state).squeeze(-2) / (q * k.cumsum(-2)).sum(-1, keepdim=True)
+
+
+def causal_by_the_matrix(query, key, value):
+    weights = ((F.elu(query) + 1) @ (F.elu(key) + 1).mT).tril()
+    return weights / weights.sum(-1, keepdim=True) @ value
+
+
+def flops_by_dot_products(n, d_model):
+    products = [(n * n, d_model), (n * d_model, n)]  # how many dot products, and how long
+    return torch.tensor([2 * count * length for count, length in products]).sum()
+
+
+def crossover_by_search(d_model):
+    n = 1
+    while 4 * n * n * d_model < 4 * n * d_model**2:
+        n += 1
+    return float(n)
 
 
 STYLES = [
@@ -159,6 +243,14 @@ STYLES = [
     ("03.merge_heads", lambda x: x.permute(0, 2, 1, 3).contiguous().view(x.size(0), x.size(2), -1)),
     ("03.multi_head_attention", torch_heads),
     ("03.multi_head_attention", loops_heads),
+    ("04.sinusoidal_positions", waves_by_loops),
+    ("04.sinusoidal_positions", waves_by_exp),
+    ("04.sinusoidal_positions", lambda n, d: sinusoidal_positions(n, d_model=d)),
+    ("04.layer_norm", lambda x, gain, bias: F.layer_norm(x, x.shape[-1:], gain, bias)),
+    ("04.layer_norm", norm_by_var),
+    ("04.rotary", rotary_by_complex),
+    ("04.rotary", rotary_by_matrices),
+    ("04.rotary", rotary),
     ("07.low_rank_factors", truncated_svd),
     ("07.low_rank_factors", factors_by_eigenvectors),
     ("07.low_rank_factors", lambda matrix, rank: list(truncated_svd(matrix.float(), rank))),
@@ -166,6 +258,16 @@ STYLES = [
     ("07.linformer_attention", linformer_of_the_package),
     ("07.share_key_heads", lambda key, h: key[..., torch.arange(h) * key.shape[-3] // h, :, :]),
     ("07.share_key_heads", shared_by_expand),
+    ("08.linear_attention", linear_by_einsum),
+    ("08.linear_attention", linear_by_the_matrix),
+    ("08.linear_attention", linear_attention),
+    ("08.causal_linear_attention", causal_by_cumsum),
+    ("08.causal_linear_attention", causal_by_the_matrix),
+    ("08.causal_linear_attention", lambda q, k, v: linear_attention(q, k, v, causal=True)),
+    ("10.attention_flops", lambda n, d: 4 * n**2 * d),
+    ("10.attention_flops", flops_by_dot_products),
+    ("10.crossover_length", lambda d: np.int64(2 * 2 * d * d // (2 * 2 * d))),
+    ("10.crossover_length", crossover_by_search),
 ]  # fmt: skip
 
 

@@ -1,0 +1,357 @@
+"""Exercises of chapter 08: attention without the softmax."""
+
+import math
+
+import torch
+
+from attn_edu.exercises.definition import Case, Exercise, Misconception
+
+
+def _random(*shape, seed):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def _elu_plus_one(x):
+    return torch.nn.functional.elu(x) + 1
+
+
+def _same(x):
+    return x
+
+
+# What both exercises let go wrong with the features; the rest of each is its own.
+
+_FEATURES = (
+    Misconception(
+        "no feature map",
+        "A dot product may be negative, and weights may not. Both sides go through elu(x) + 1 "
+        "first, which is never negative.",
+        {"features": (_same, _same)},
+    ),
+    Misconception(
+        "feature map on the queries only",
+        "The keys go through elu(x) + 1 as well; otherwise weights may be negative.",
+        {"features": (_elu_plus_one, _same)},
+    ),
+    Misconception(
+        "feature map on the keys only",
+        "The queries go through elu(x) + 1 as well; otherwise weights may be negative.",
+        {"features": (_same, _elu_plus_one)},
+    ),
+    Misconception(
+        "elu without the 1",
+        "elu(x) goes down to −1. The 1 lifts it above 0.",
+        {"features": (torch.nn.functional.elu, torch.nn.functional.elu)},
+    ),
+    Misconception(
+        "relu as the feature map",
+        "relu is 0 for every negative number: a query with only negative numbers then sees "
+        "nothing, and nothing there can learn. Here the map is elu(x) + 1.",
+        {"features": (torch.relu, torch.relu)},
+    ),
+    Misconception(
+        "exp as the feature map",
+        "exp(x) is another feature map, and a legal one. Here it is elu(x) + 1, which above 0 "
+        "grows like x.",
+        {"features": (torch.exp, torch.exp)},
+    ),
+    Misconception(
+        "softmax over the features",
+        "That is another map (Shen et al., 2021). Here each number by itself goes through "
+        "elu(x) + 1.",
+        {"features": (lambda x: x.softmax(dim=-1), lambda x: x.softmax(dim=-1))},
+    ),
+    Misconception(
+        "divided by √d",
+        "The √d belongs to the scores of the softmax. Here the row is divided by its own sum, "
+        "and no other scale is asked for.",
+        {"scale": lambda d: 1 / math.sqrt(d)},
+    ),
+    Misconception(
+        "values through the feature map",
+        "Only queries and keys make weights. What is averaged is the value itself.",
+        {"values": _elu_plus_one},
+    ),
+)
+
+
+# 08.linear_attention
+
+
+def linear_attention(query, key, value):
+    query, key = (
+        torch.nn.functional.elu(query) + 1,
+        torch.nn.functional.elu(key) + 1,
+    )  # (…, n, d), all above 0
+    state = key.mT @ value  # (…, d, d_value), no axis of words left
+    total = key.sum(dim=-2).unsqueeze(-1)  # (…, d, 1)
+    return (query @ state) / (query @ total)  # (…, n_query, d_value)
+
+
+def _by_row(weights):
+    return weights / weights.sum(dim=-1, keepdim=True)
+
+
+def _linear(
+    query,
+    key,
+    value,
+    *,
+    features=(_elu_plus_one, _elu_plus_one),
+    scale=lambda d: 1.0,
+    divide=_by_row,
+    values=_same,
+):
+    scaled = query * scale(query.shape[-1])
+    weights = features[0](scaled) @ features[1](key).mT  # (…, n_query, n_key)
+    return divide(weights) @ values(value)
+
+
+def _softmax_attention(weights):
+    return weights.softmax(dim=-1)
+
+
+LINEAR_ATTENTION = Exercise(
+    id="08.linear_attention",
+    title="Linear attention",
+    statement=(
+        "`query` (…, n_query, d), `key` (…, n_key, d), `value` (…, n_key, d_value): the weight of "
+        "a key is φ(query) · φ(key) with φ(x) = elu(x) + 1, divided by the sum of its row. Every "
+        "query sees every key. Return (…, n_query, d_value). It can be done without a matrix of "
+        "n_query × n_key."
+    ),
+    starter=(
+        "def linear_attention(query, key, value):\n"
+        "    # (…, n_query, d), (…, n_key, d), (…, n_key, d_value) -> (…, n_query, d_value)\n"
+        "    ...  # your code here\n"
+    ),
+    reference=linear_attention,
+    why=(
+        "Multiply keys and values first: φ(K)ᵀ V is a d × d_value matrix for any number of words. "
+        "The sum of a row is a product as well, φ(query) · Σ φ(key), so the denominator costs one "
+        "vector more."
+    ),
+    model=_linear,
+    cases=lambda: [
+        Case(
+            (
+                torch.tensor([[1.0, -1.0], [-2.0, 0.5]], dtype=torch.float64),
+                torch.tensor([[1.0, 0.0], [-1.0, 2.0], [0.0, -2.0]], dtype=torch.float64),
+                torch.tensor([[10.0, 0.0], [0.0, 10.0], [-5.0, 5.0]], dtype=torch.float64),
+            ),
+            "2 queries, 3 words, d = 2",
+        ),
+        Case(
+            (_random(2, 5, 4, seed=1), _random(2, 7, 4, seed=2), _random(2, 7, 6, seed=3)),
+            "2 sentences, 5 queries, 7 words",
+        ),
+        Case(
+            (_random(2, 3, 5, 4, seed=4), _random(2, 3, 7, 4, seed=5), _random(2, 3, 7, 6, seed=6)),
+            "2 sentences with 3 heads",
+        ),
+        Case(
+            (_random(3, 1, 2, seed=7), _random(3, 8, 2, seed=8), _random(3, 8, 5, seed=9)),
+            "one query alone",
+        ),
+    ],
+    misconceptions=(
+        Misconception(
+            "no denominator",
+            "The weights of a row must sum to 1. Without the division the output grows with the "
+            "number of words.",
+            {"divide": _same},
+        ),
+        Misconception(
+            "divided by the number of keys",
+            "The mean is not the denominator: a query with large features needs a larger one. "
+            "Divide by the sum of the row.",
+            {"divide": lambda weights: weights / weights.shape[-1]},
+        ),
+        Misconception(
+            "each key shares itself out among the queries",
+            "The sum runs over the keys of a row: the rows must sum to 1, and here the columns do.",
+            {"divide": lambda weights: weights / weights.sum(dim=-2, keepdim=True)},
+        ),
+        Misconception(
+            "all weights together sum to 1",
+            "Each row by itself sums to 1.",
+            {"divide": lambda weights: weights / weights.sum(dim=(-2, -1), keepdim=True)},
+        ),
+        Misconception(
+            "softmax of the products",
+            "The features take the place of the softmax. Divide by the sum of the row, and no exp.",
+            {"divide": _softmax_attention},
+        ),
+        Misconception(
+            "softmax attention",
+            "That is the attention of chapter 02, with the n × n matrix. Here φ(query) · φ(key) "
+            "takes the place of exp(query · key).",
+            {
+                "features": (_same, _same),
+                "divide": _softmax_attention,
+                "scale": lambda d: 1 / math.sqrt(d),
+            },
+        ),
+        *_FEATURES,
+    ),
+    hints=(
+        "Which of the two products can be done first, so that no axis of words is left?",
+        "φ(K)ᵀ V is (d, d_value). For the denominator, put a column of ones in place of V.",
+        "`(q @ (k.mT @ value)) / (q @ k.sum(dim=-2).unsqueeze(-1))`, with q and k as features.",
+    ),
+    minutes=8,
+    difficulty=2,
+)
+
+
+# 08.causal_linear_attention
+
+
+def causal_linear_attention(query, key, value):
+    query, key = torch.nn.functional.elu(query) + 1, torch.nn.functional.elu(key) + 1  # (…, n, d)
+    state = torch.zeros_like(key[..., 0, :, None] * value[..., 0, None, :])  # (…, d, d_value)
+    total = torch.zeros_like(key[..., 0, :])  # (…, d)
+    outputs = []
+    for t in range(query.shape[-2]):
+        k, v, q = key[..., t, :], value[..., t, :], query[..., t, :]
+        state = state + k[..., :, None] * v[..., None, :]  # (…, d, d_value)
+        total = total + k
+        found = (q[..., None, :] @ state).squeeze(-2)  # (…, d_value)
+        outputs.append(found / (q * total).sum(dim=-1, keepdim=True))
+    return torch.stack(outputs, dim=-2)  # (…, n, d_value)
+
+
+def _from_the_left(products):
+    return products.cumsum(dim=-3)
+
+
+def _causal(
+    query,
+    key,
+    value,
+    *,
+    features=(_elu_plus_one, _elu_plus_one),
+    scale=lambda d: 1.0,
+    values=_same,
+    run=_from_the_left,
+    divide=lambda sums, total, everything: sums / total,
+):
+    query, key = features[0](query * scale(query.shape[-1])), features[1](key)
+    value = values(value)
+    value = torch.cat([value, torch.ones_like(value[..., :1])], dim=-1)  # the last: denominators
+    products = key[..., :, None] * value[..., None, :]  # (…, n, d, d_value + 1)
+    found = (query.unsqueeze(-2) @ run(products)).squeeze(-2)  # (…, n, d_value + 1)
+    everything = query @ key.sum(dim=-2).unsqueeze(-1)  # (…, n, 1)
+    return divide(found[..., :-1], found[..., -1:], everything)
+
+
+def _positions(sums):
+    return torch.arange(1, sums.shape[-2] + 1, dtype=sums.dtype).unsqueeze(-1)
+
+
+CAUSAL_LINEAR_ATTENTION = Exercise(
+    id="08.causal_linear_attention",
+    title="Causal linear attention",
+    statement=(
+        "`query` and `key` (…, n, d), `value` (…, n, d_value), with one or two leading axes: as "
+        "08.linear_attention, but a word sees only itself and the words before it, in the sums of "
+        "values and in the denominator alike. Return (…, n, d_value)."
+    ),
+    starter=(
+        "def causal_linear_attention(query, key, value):\n"
+        "    # (…, n, d), (…, n, d), (…, n, d_value) -> (…, n, d_value)\n"
+        "    ...  # your code here\n"
+    ),
+    reference=causal_linear_attention,
+    why=(
+        "What a word sees is what the word before it saw, and itself. So two sums are enough to "
+        "carry along, a d × d_value matrix and a vector of length d: the state of a recurrent "
+        "network."
+    ),
+    model=_causal,
+    cases=lambda: [
+        Case(
+            (
+                torch.tensor([[[1.0, -1.0], [0.0, 1.0], [2.0, 0.0]]], dtype=torch.float64),
+                torch.tensor([[[1.0, 0.0], [-1.0, 2.0], [0.0, -2.0]]], dtype=torch.float64),
+                torch.tensor([[[10.0], [0.0], [-5.0]]], dtype=torch.float64),
+            ),
+            "1 sentence, 3 words, d = 2",
+        ),
+        Case(
+            (_random(1, 2, 3, 2, seed=1), _random(1, 2, 3, 2, seed=2), _random(1, 2, 3, 1, seed=3)),
+            "1 sentence with 2 heads, 3 words",
+        ),
+        Case(
+            (_random(2, 7, 4, seed=1), _random(2, 7, 4, seed=2), _random(2, 7, 6, seed=3)),
+            "2 sentences, 7 words",
+        ),
+        Case(
+            (_random(2, 3, 5, 4, seed=4), _random(2, 3, 5, 4, seed=5), _random(2, 3, 5, 6, seed=6)),
+            "2 sentences with 3 heads",
+        ),
+        Case(
+            (_random(3, 9, 2, seed=7), _random(3, 9, 2, seed=8), _random(3, 9, 5, seed=9)),
+            "3 sentences, 9 words",
+        ),
+    ],
+    misconceptions=(
+        Misconception(
+            "not causal",
+            "The sums run over the whole sentence, so every word sees the words after it. At word "
+            "t only the words up to t are in them.",
+            {"run": lambda products: products.sum(dim=-3, keepdim=True).expand_as(products)},
+        ),
+        Misconception(
+            "denominator of the whole sentence",
+            "The sum of values stops at word t, the denominator does not: the weights of a row no "
+            "longer sum to 1, and the future acts through it.",
+            {"divide": lambda sums, total, everything: sums / everything},
+        ),
+        Misconception(
+            "no denominator",
+            "The weights of a row must sum to 1. Carry Σ φ(key) along as well, and divide.",
+            {"divide": lambda sums, total, everything: sums},
+        ),
+        Misconception(
+            "divided by the number of words so far",
+            "The mean is not the denominator. Carry Σ φ(key) along, and divide by its product "
+            "with the query.",
+            {"divide": lambda sums, total, everything: sums / _positions(sums)},
+        ),
+        Misconception(
+            "sum running over the heads",
+            "`dim=1` is the axis of the words only with a single leading axis; with heads it is "
+            "the heads. Counted from the end it stays the same axis.",
+            {"run": lambda products: products.cumsum(dim=1)},
+        ),
+        Misconception(
+            "sum running backwards",
+            "Each word sees itself and the words after it: the future, and only that.",
+            {"run": lambda products: products.flip(-3).cumsum(dim=-3).flip(-3)},
+        ),
+        Misconception(
+            "state replaced, not added to",
+            "The state is overwritten at each word, so every word sees itself alone. Add to it.",
+            {"run": _same},
+        ),
+        Misconception(
+            "the word itself left out",
+            "The state is read before the word is added, so a word sees only those before it, and "
+            "the first sees nothing. Add first, then read.",
+            {"run": lambda products: products.cumsum(dim=-3) - products},
+        ),
+        *_FEATURES,
+    ),
+    hints=(
+        "What does word t see that word t − 1 did not? Which two sums have to be remembered?",
+        "Go through the words: S ← S + φ(k) vᵀ and z ← z + φ(k). Then read with φ(q).",
+        "`torch.cumsum` of φ(k) vᵀ along the words gives all S at once; the output at t is "
+        "φ(q) S / (φ(q) · z).",
+    ),
+    minutes=12,
+    difficulty=3,
+)
+
+EXERCISES = (LINEAR_ATTENTION, CAUSAL_LINEAR_ATTENTION)
