@@ -18,7 +18,8 @@ class HeadSplit(View):
 
     A cell keeps the colour of its word and reads "word·feature". Two buttons switch between
     ``view`` straight to ``(B, h, n, d)``, which tears words apart, and ``view`` to
-    ``(B, n, h, d)`` followed by ``transpose(1, 2)``.
+    ``(B, n, h, d)`` followed by ``transpose(1, 2)``. A menu deals the same features to another
+    number of heads, and a slider takes fewer words (without ``tokens`` also more, up to 12).
 
     Args:
         n: words; n_heads: heads; d_head: features a head. At most 4,096 cells in all.
@@ -46,6 +47,8 @@ right head and row.
             raise ValueError(f"n * n_heads * d_head must be at most {LARGEST}, got {cells}")
         self.method, self.title = one_of(method, tuple(METHODS), "method"), as_title(title)
         self.tokens = as_words(tokens, self.n)
+        roomy = 1 if tokens is not None else min(12, LARGEST // (self.n_heads * self.d_head))
+        self.most = max(self.n, roomy)
 
     def origins(self, method: str | None = None) -> np.ndarray:
         """The flat place in ``(n, h*d)`` that each cell of ``(h, n, d)`` comes from."""
@@ -62,8 +65,9 @@ right head and row.
         """The same view as a widget, `attn_edu.views.live.LiveSplit`: it needs a kernel."""
         from attn_edu.views.live import LiveSplit
 
-        names = ("n", "n_heads", "d_head", "tokens", "title")
-        return LiveSplit(self, {name: getattr(self, name) for name in names})
+        given = {name: getattr(self, name) for name in ("n", "n_heads", "d_head", "title")}
+        positions = self.tokens == as_words(None, self.n)
+        return LiveSplit(self, {**given, "tokens": None if positions else self.tokens})
 
     def summary(self) -> str:
         """One sentence: the sizes, and how many numbers land where they belong."""
@@ -125,6 +129,6 @@ right head and row.
         return side_by_side(panels, wrap=max(700.0, panels[0][1] + 20))
 
     def _payload(self) -> dict:
-        sizes = {"n": self.n, "heads": self.n_heads, "d": self.d_head}
+        sizes = {"n": self.n, "most": self.most, "n_heads": self.n_heads}
         shown = {"tokens": self.tokens, "method": self.method, "selection": None}
-        return {"name": "head-split", **sizes, **shown}
+        return {"name": "head-split", "width": self.n_heads * self.d_head, **sizes, **shown}

@@ -244,21 +244,48 @@ class LiveSteps(LiveView):
 
 
 class LiveSplit(LiveView):
-    """`HeadSplit` as a widget. Traits: ``method``, and ``selection``: a word's position or None."""
+    """`HeadSplit` as a widget.
+
+    Traits: ``method``, ``n`` (words), ``n_heads`` (of the features that there are), and
+    ``selection``: a word's position or None.
+    """
 
     _kind, _esm = HeadSplit, _module("split", "mountSplit")
-    _settings = ("method",)
+    _settings = ("method", "n", "n_heads")
     _data = ("n", "n_heads", "d_head", "tokens", "title")
     method = traitlets.Unicode("view").tag(sync=True)
+    n = traitlets.Int(1).tag(sync=True)
+    n_heads = traitlets.Int(1).tag(sync=True)
+
+    def _arguments(self, given):
+        if given is not self._given:  # other data: words and heads are theirs
+            return {**given, "method": self.method}
+        width, tokens = given["n_heads"] * given["d_head"], given["tokens"]
+        moved = {"n": self.n, "n_heads": self.n_heads, "d_head": width // self.n_heads}
+        return {**given, **moved, "tokens": tokens and tokens[: self.n], "method": self.method}
 
     @traitlets.validate("method")
     def _check_method(self, proposal):
         return one_of(proposal["value"], tuple(METHODS), "method")
 
+    @traitlets.validate("n")
+    def _check_n(self, proposal):
+        if as_count(proposal["value"], "n") > self._view.most:
+            raise ValueError(f"n must be 1 to {self._view.most}, got {proposal['value']}")
+        return proposal["value"]
+
+    @traitlets.validate("n_heads")
+    def _check_n_heads(self, proposal):
+        heads = as_count(proposal["value"], "n_heads")
+        width = self._view.n_heads * self._view.d_head
+        if width % heads:
+            raise ValueError(f"n_heads must divide the {width} features, got {heads}")
+        return heads
+
     @traitlets.validate("selection")
     def _check_selection(self, proposal):
         value = proposal["value"]
-        return None if value is None else as_index(value, self._view.n, "selection")
+        return None if value is None else as_index(value, self.n, "selection")
 
 
 class LiveReach(LiveView):

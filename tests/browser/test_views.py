@@ -130,6 +130,18 @@ def use_the_split(page):
     assert "48 of 48" in said(figure)
     figure.locator("canvas").nth(1).click(position={"x": 90, "y": 65})
     assert "“cat” lands in head 0: row 1; head 1: row 1; head 2: row 1." in said(figure)
+    heads = figure.get_by_label("Heads", exact=True)
+    assert heads.locator("option").all_inner_texts()[2] == "3 of 4 features"
+    heads.select_option("6")
+    assert figure.locator("canvas").count() == 7 and "head 5: row 1." in said(figure)
+    figure.get_by_role("button", name="x.view(B, h, n, d)").click()
+    assert "4 of 48 numbers" in said(figure)
+    words = figure.get_by_label("Words", exact=True)
+    words.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    assert words.input_value() == "1" and said(figure).startswith("12 of 12 numbers")
+    assert words.get_attribute("max") == "4"
 
 
 def use_the_reach(page):

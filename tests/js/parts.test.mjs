@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { unpack } from "../../attn_edu/views/js/codec.js";
 import { TOKEN_COLOURS, inkOn, ramp } from "../../attn_edu/views/js/palette.js";
 import { SvgPen } from "../../attn_edu/views/js/pen.js";
-import { source } from "../../attn_edu/views/js/split.js";
+import { divisors, source } from "../../attn_edu/views/js/split.js";
 import { largest } from "../../attn_edu/views/js/words.js";
 
 const told = JSON.parse(readFileSync(new URL("fixtures.json", import.meta.url)));
@@ -84,6 +84,11 @@ for (const { n, heads, d, ...ways } of told.split) {
     }
   });
 }
+
+test("heads may be as many as divide the features", () => {
+  assert.deepEqual(divisors(12), [1, 2, 3, 4, 6, 12]);
+  assert.deepEqual(divisors(1), [1]);
+});
 
 test("labels cannot break out of a saved SVG", () => {
   const pen = new SvgPen(10, 10, "#fff");

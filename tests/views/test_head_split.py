@@ -60,3 +60,15 @@ def test_an_unknown_method_is_named():
     for ask in (HeadSplit(2, 2, 2).origins, HeadSplit(2, 2, 2).right):
         with pytest.raises(ValueError, match=r"method must be one of .* got 'reshape'"):
             ask("reshape")
+
+
+def test_words_can_grow_only_where_they_are_positions():
+    assert HeadSplit(4, 3, 4, list("abcd")).most == 4
+    assert HeadSplit(4, 3, 4).most == 12
+    assert HeadSplit(20, 3, 4).most == 20
+    assert HeadSplit(2, 32, 16).most == 8
+
+
+def test_the_page_gets_the_features_and_how_they_are_dealt_first():
+    told = HeadSplit(4, 3, 4)._payload()
+    assert (told["width"], told["n"], told["n_heads"], told["most"]) == (12, 4, 3, 12)

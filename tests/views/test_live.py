@@ -188,3 +188,24 @@ def test_reach_follows_a_word_through_layers():
     live.update(kinds={"one": mask[:2, :2], "two": [mask[:2, :2]] * 2}, layers=2)
     assert (live.view.n, live.depth, live.selection) == (2, 2, None)
     assert live.view.word == 1
+
+
+def test_split_deals_the_same_features_to_other_heads():
+    live = HeadSplit(4, 3, 4, list("abcd")).live()
+    assert (live.n, live.n_heads) == (4, 3)
+    live.n, live.n_heads, live.method = 2, 6, "transpose"
+    view = live.view
+    assert (view.n, view.n_heads, view.d_head, view.tokens) == (2, 6, 2, ["a", "b"])
+    for name, value, message in [
+        ("n", 5, "n must be 1 to 4, got 5"),
+        ("n", 0, "n must be at least 1, got 0"),
+        ("n_heads", 5, "n_heads must divide the 12 features, got 5"),
+        ("selection", 2, "selection must be 0 to 1, got 2"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            setattr(live, name, value)
+    live.update(n=3, n_heads=2, d_head=5)
+    assert (live.n, live.n_heads, live.view.tokens) == (3, 2, ["0", "1", "2"])
+    assert live.view.method == "transpose"
+    live.n = 9  # positions may be more
+    assert live.view.n == 9
