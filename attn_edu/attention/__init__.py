@@ -15,6 +15,7 @@ from attn_edu.attention.key_value import (
 )
 from attn_edu.attention.latent import MultiHeadLatentAttention
 from attn_edu.attention.linear import linear_attention, linear_attention_step
+from attn_edu.attention.local import block_attention, sliding_window_attention
 from attn_edu.attention.low_rank import (
     LinformerAttention,
     linformer_attention,
@@ -23,6 +24,7 @@ from attn_edu.attention.low_rank import (
 )
 from attn_edu.attention.masks import (
     block_mask,
+    block_then_cross_mask,
     causal_mask,
     padding_mask,
     sliding_window_mask,
@@ -52,7 +54,9 @@ __all__ = [
     "alibi_features",
     "alibi_slopes",
     "attention_map",
+    "block_attention",
     "block_mask",
+    "block_then_cross_mask",
     "causal_mask",
     "elu_plus_one",
     "grouped_query_attention",
@@ -68,6 +72,7 @@ __all__ = [
     "rotary",
     "scaled_dot_product_attention",
     "sinusoidal_positions",
+    "sliding_window_attention",
     "sliding_window_mask",
     "split_heads",
     "tiled_attention",

@@ -113,6 +113,43 @@ def block_mask(n: int, block: int, *, causal: bool = False) -> Tensor:
     return same & causal_mask(n) if causal else same
 
 
+def block_then_cross_mask(
+    n: int, block: int, *, side: str = "left", causal: bool = False
+) -> Tensor:
+    """The last layer of a scheme in blocks: each query sees its own block and a neighbouring one.
+
+    A survey article describes such a scheme as local attention: every layer under `block_mask`,
+    and in the last one alone also from block to block, toward one side. Layers of blocks never
+    reach beyond a block, so this mask is all that lets one block know of another.
+
+    Args:
+        n: length, at least 1; the last block is shorter when ``block`` does not divide it.
+        block: the length of a block, at least 1.
+        side: which block is seen besides the own one: ``"left"``, the one before; ``"right"``, the
+            one after; or ``"both"``. The first block has none before it, and the last none after.
+        causal: whether the positions after the query are hidden as well; on the right is nothing
+            to see then.
+
+    Returns:
+        ``(n, n)``, boolean, ``True`` = may attend.
+
+    Raises:
+        ValueError: ``n`` or ``block`` below 1, or an unknown side.
+
+    Example:
+        >>> block_then_cross_mask(4, 2).int().tolist()
+        [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1], [1, 1, 1, 1]]
+    """
+    _check_size("n", n)
+    _check_size("block", block)
+    if side not in ("left", "right", "both"):
+        raise ValueError(f"side: got {side!r}; accepted are 'left', 'right' and 'both'.")
+    number = torch.arange(n) // min(block, n)
+    back = number[:, None] - number  # (n, n): how many blocks before the query's own
+    seen = (back >= (0 if side == "left" else -1)) & (back <= (0 if side == "right" else 1))
+    return seen & causal_mask(n) if causal else seen
+
+
 def to_additive(mask: Tensor, dtype: torch.dtype | None = None) -> Tensor:
     """The same mask as numbers to *add* to the scores: 0 = may attend, ``-inf`` = may not.
 
