@@ -25,13 +25,10 @@ from attn_edu.costs import measure
 BATCH, HEADS, D, D_VALUE = 2, 3, 8, 5
 
 
-def inputs(n, *lead, seed=0, d_value=D, dtype=torch.float64):
-    draw = torch.Generator().manual_seed(seed)
-    shapes = (n, D), (n, D), (n, d_value)
-    return [
-        torch.randn(*lead, *shape, generator=draw, dtype=torch.float64).to(dtype)
-        for shape in shapes
-    ]
+def inputs(n, *lead, d_value=D):
+    draw = torch.Generator().manual_seed(0)
+    widths = (D, D, d_value)
+    return [torch.randn(*lead, n, d, generator=draw, dtype=torch.float64) for d in widths]
 
 
 def masks(n):
@@ -111,15 +108,19 @@ def test_gradients_are_those_of_the_definition(which, layout, fused_calls):
     if layout == "one_key_for_all_heads":
         key, value = key[:, :1], value[:, :1]
     factors = torch.randn(D, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+
+    def gradients(attend, mask):
+        leaves = [x.detach().clone().requires_grad_() for x in (query, key, value)]
+        return torch.autograd.grad((attend(*leaves, mask) * factors).sum(), leaves)
+
+    def definition(query, key, value, mask):
+        return scaled_dot_product_attention(query, key, value, mask=both(near, mask))
+
+    def local_attention(query, key, value, mask):
+        return function(query, key, value, **options, mask=mask)
+
     for mask in masks(n):
-        gradients = []
-        for attend in (
-            lambda q, k, v: function(q, k, v, **options, mask=mask),
-            lambda q, k, v: scaled_dot_product_attention(q, k, v, mask=both(near, mask)),
-        ):
-            leaves = [x.detach().clone().requires_grad_() for x in (query, key, value)]
-            gradients.append(torch.autograd.grad((attend(*leaves) * factors).sum(), leaves))
-        for got, wanted in zip(*gradients):
+        for got, wanted in zip(gradients(local_attention, mask), gradients(definition, mask)):
             close(got, wanted)
     assert fused_calls
 
@@ -271,19 +272,16 @@ def test_unknown_sides_are_refused():
 
 
 @pytest.mark.parametrize(
-    "function",
-    [
-        lambda *x, **o: sliding_window_attention(*x, window=2, **o),
-        lambda *x, **o: block_attention(*x, block=2, **o),
-    ],
+    ("function", "size"), [(sliding_window_attention, "window"), (block_attention, "block")]
 )
-def test_what_local_attention_cannot_do_is_refused(function):
+def test_what_local_attention_cannot_do_is_refused(function, size):
     query, key, value = inputs(6)
-    with pytest.raises(ValueError, match="key: got .* as many keys as queries"):
-        function(query[:4], key, value)
-    with pytest.raises(ValueError, match="mask: got dtype"):
-        function(query, key, value, mask=torch.ones(6, 6))
-    with pytest.raises(ValueError, match="mask: got"):
-        function(query, key, value, mask=torch.ones(5, 6, dtype=torch.bool))
-    with pytest.raises(TypeError, match="key: got list"):
-        function(query, key.tolist(), value)
+    options = {size: 2}
+    with pytest.raises(ValueError, match=r"key: got .* as many keys as queries"):
+        function(query[:4], key, value, **options)
+    with pytest.raises(ValueError, match=r"mask: got dtype"):
+        function(query, key, value, **options, mask=torch.ones(6, 6))
+    with pytest.raises(ValueError, match=r"mask: got"):
+        function(query, key, value, **options, mask=torch.ones(5, 6, dtype=torch.bool))
+    with pytest.raises(TypeError, match=r"key: got list"):
+        function(query, key.tolist(), value, **options)
