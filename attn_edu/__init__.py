@@ -15,6 +15,7 @@ _SUBMODULES = frozenset(
         "datasets",
         "exercises",
         "figures",
+        "matmul",
         "models",
         "training",
         "views",
