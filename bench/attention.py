@@ -78,16 +78,16 @@ def measure_group(name: str, rounds: int, found: dict) -> None:
 
 
 def goal(row: Row) -> dict:
-    return {"at_least": row.at_least, "at_most": row.at_most, "met": row.met}
+    return {"at_least": row.at_least, "at_most": row.at_most, "met": row.met, "note": row.note}
 
 
 def line(row: Row) -> str:
-    """One row of the table: what, its number, its goal, and whether it is met."""
+    """One row of the table: what, its number, its goal, whether it is met, and a note."""
     if row.value is None:
         return f"  {row.what}"
     number = f"{row.value:.1e}" if 0 < row.value < 0.001 else f"{row.value:.2f}"
-    said = f"  {row.what:68} {number:>8} {row.unit:8}"
-    if row.met is None:
-        return said.rstrip()
-    limit = f"≥ {row.at_least:g}" if row.at_least is not None else f"≤ {row.at_most:g}"
-    return f"{said} {limit:>9}  {'met' if row.met else 'MISSED'}"
+    said, limit = f"  {row.what:76} {number:>8} {row.unit:8}", ""
+    if row.met is not None:
+        limit = f"≥ {row.at_least:g}" if row.at_least is not None else f"≤ {row.at_most:g}"
+    verdict = {None: "", True: "met", False: "MISSED"}[row.met]
+    return f"{said} {limit:>7} {verdict:6}  {row.note}".rstrip()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from attn_edu.costs import measure
+from attn_edu.costs.meter import _peak_bytes
 
 LEAST = 0.02  # seconds of CPU that one timing takes at least; shorter calls are repeated
 
@@ -46,7 +46,7 @@ def _timed(function: Callable, repeats: int) -> float:
 
 def peak(function: Callable) -> int:
     """The peak of what torch allocates inside the call, in bytes; the same in every run."""
-    return measure(function, repeats=1).peak_bytes
+    return _peak_bytes(function, ())
 
 
 def exponent(sizes: list[int], costs: list[float]) -> float:

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from attn_edu.attention import (
     GroupedQueryAttention,
     MultiHeadAttention,
+    block_attention,
     causal_mask,
     linear_attention,
     linformer_attention,
@@ -26,10 +27,10 @@ from attn_edu.attention import (
     padding_mask,
     performer_features,
     scaled_dot_product_attention,
+    sliding_window_attention,
     tiled_attention,
     to_multihead_attention,
 )
-from attn_edu.attention.local import block_attention, sliding_window_attention
 from bench import peers
 
 WIDTH = 4  # of every x
