@@ -1,0 +1,511 @@
+"""Exercises of chapter 05: reading without seeing the future."""
+
+import math
+
+import torch
+
+from attn_edu.exercises.definition import Case, Exercise, Misconception
+
+
+def _random(*shape, seed):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def _coin(*shape, seed):
+    return torch.rand(*shape, generator=torch.Generator().manual_seed(seed)) < 0.6
+
+
+def _to_add(mask):
+    return torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
+
+
+# 05.causal_mask
+
+
+def causal_mask(n_query, n_key):
+    query = torch.arange(n_key - n_query, n_key)  # the places of the queries: the last ones
+    key = torch.arange(n_key)
+    return key <= query[:, None]  # (n_query, n_key)
+
+
+def _causal(
+    n_query,
+    n_key,
+    *,
+    start=lambda n_query, n_key: n_key - n_query,
+    sees=lambda query, key: key <= query,
+    columns=lambda n_query, n_key: n_key,
+    polarity=lambda mask: mask,
+    form=lambda mask: mask,
+):
+    query = torch.arange(n_query) + start(n_query, n_key)
+    key = torch.arange(columns(n_query, n_key))
+    return form(polarity(sees(query[:, None], key)))
+
+
+CAUSAL_MASK = Exercise(
+    id="05.causal_mask",
+    title="A mask against the future",
+    statement=(
+        "Each position sees itself and what is before it. The `n_query` queries are the last of "
+        "the `n_key` positions, as in decoding with a cache. Return (n_query, n_key), boolean, "
+        "`True` = may attend."
+    ),
+    starter=(
+        "def causal_mask(n_query, n_key):\n"
+        "    # -> (n_query, n_key), boolean\n"
+        "    ...  # your code here\n"
+    ),
+    reference=causal_mask,
+    why=(
+        "Give each query its real place: the first one stands at n_key − n_query. Then compare "
+        "places. With `tril` it is `torch.ones(n_query, n_key).tril(n_key - n_query).bool()`."
+    ),
+    model=_causal,
+    cases=lambda: [
+        Case((3, 3), "3 queries, 3 keys"),
+        Case((2, 5), "2 new positions after 3"),
+        Case((1, 4), "1 new position after 3"),
+        Case((5, 7), "5 new positions after 2"),
+        Case((6, 6), "6 queries, 6 keys"),
+        Case((1, 1), "a single position"),
+    ],
+    misconceptions=(
+        Misconception(
+            "mask upside down",
+            "`True` means may attend: the past and the position itself are `True`.",
+            {"polarity": lambda mask: ~mask},
+        ),
+        Misconception(
+            "aligned to the first keys",
+            "With more keys than queries, the queries are the last positions: the last query sees "
+            "every key. (`is_causal=True` in PyTorch makes this mistake for you.)",
+            {"start": lambda n_query, n_key: 0},
+        ),
+        Misconception(
+            "inverted triangle",
+            "Each query sees the future and not the past: `tril` keeps the past, `triu` does not.",
+            {"sees": lambda query, key: key >= query},
+        ),
+        Misconception(
+            "a position does not see itself",
+            "The diagonal belongs to what is seen. Without it the first position sees nothing.",
+            {"sees": lambda query, key: key < query},
+        ),
+        Misconception(
+            "one step of the future",
+            "The diagonal is one too far: each position sees the next, which is the answer.",
+            {"sees": lambda query, key: key <= query + 1},
+        ),
+        Misconception(
+            "a column for each query only",
+            "There is a column for every key, those in the cache as well.",
+            {
+                "columns": lambda n_query, n_key: n_query,
+                "start": lambda n_query, n_key: 0,
+            },
+        ),
+        Misconception(
+            "numbers 0 and 1 instead of booleans",
+            "A mask of numbers is added to the scores by torch, and hides almost nothing.",
+            {"form": lambda mask: mask.float()},
+        ),
+        Misconception(
+            "already additive",
+            "0 and −∞ are what is added to the scores later. Here the mask is boolean.",
+            {"form": _to_add},
+        ),
+        Misconception(
+            "rows and columns exchanged",
+            "One row for each query, one column for each key: (n_query, n_key).",
+            {"form": lambda mask: mask.mT},
+        ),
+    ),
+    hints=(
+        "With 2 queries and 5 keys, at which places do the two queries stand?",
+        "At n_key − n_query and after. Query place against key place: which comparison?",
+        "`torch.arange(n_key) <= torch.arange(n_key - n_query, n_key)[:, None]`.",
+    ),
+    minutes=5,
+    difficulty=1,
+)
+
+
+# 05.next_token_loss
+
+
+def next_token_loss(logits, tokens):
+    guesses = logits[:, :-1]  # (batch, n - 1, vocabulary), from positions 0 … n-2
+    answers = tokens[:, 1:]  # (batch, n - 1), tokens 1 … n-1
+    log_p = guesses.log_softmax(dim=-1)
+    return -log_p.gather(-1, answers[..., None]).mean()
+
+
+def _next_token(
+    logits,
+    tokens,
+    *,
+    pair=lambda logits, tokens: (logits[:, :-1], tokens[:, 1:]),
+    log_p=lambda guesses: guesses.log_softmax(dim=-1),
+    sign=-1,
+    unit=1.0,
+    reduce=lambda values: values.mean(),
+):
+    guesses, answers = pair(logits, tokens)
+    values = log_p(guesses).gather(-1, answers[..., None])[..., 0]  # (batch, positions)
+    return reduce(sign * values * unit)
+
+
+def _loss_cases():
+    def tokens(batch, n, vocabulary, seed):
+        generator = torch.Generator().manual_seed(seed)
+        return torch.randint(vocabulary, (batch, n), generator=generator)
+
+    return [
+        Case((_random(1, 3, 2, seed=1), torch.tensor([[0, 1, 1]])), "3 tokens, a vocabulary of 2"),
+        Case((_random(2, 5, 7, seed=2), tokens(2, 5, 7, 3)), "2 texts of 5, a vocabulary of 7"),
+        Case((4 * _random(3, 6, 4, seed=4), tokens(3, 6, 4, 5)), "a model that is sure of itself"),
+        Case((_random(4, 2, 3, seed=6), tokens(4, 2, 3, 7)), "texts of two tokens"),
+    ]
+
+
+NEXT_TOKEN_LOSS = Exercise(
+    id="05.next_token_loss",
+    title="Every position guesses the next",
+    statement=(
+        "`logits` (batch, n, vocabulary) are what a model says after each token of `tokens` "
+        "(batch, n). Position t predicts token t + 1. Return the mean cross-entropy over all "
+        "predictions that have an answer, in nats: one number."
+    ),
+    starter=(
+        "def next_token_loss(logits, tokens):\n"
+        "    # logits (batch, n, vocabulary), tokens (batch, n) -> one number\n"
+        "    ...  # your code here\n"
+    ),
+    reference=next_token_loss,
+    why=(
+        "The last position has no answer and the first token was never predicted: drop one of "
+        "each, so that guess and answer stand side by side. `torch.nn.functional.cross_entropy` "
+        "then wants (batch · (n − 1), vocabulary) and (batch · (n − 1))."
+    ),
+    model=_next_token,
+    cases=_loss_cases,
+    misconceptions=(
+        Misconception(
+            "not shifted",
+            "Each position is judged by the token that it has just read. A model learns to copy "
+            "it, and the loss falls to 0. The answer to position t is token t + 1.",
+            {"pair": lambda logits, tokens: (logits, tokens)},
+        ),
+        Misconception(
+            "shifted the wrong way",
+            "Each position is judged by the token before it, which it has read already.",
+            {"pair": lambda logits, tokens: (logits[:, 1:], tokens[:, :-1])},
+        ),
+        Misconception(
+            "shifted in a ring",
+            "The last position has no answer. `roll` gives it the first token of the text.",
+            {"pair": lambda logits, tokens: (logits, tokens.roll(-1, dims=1))},
+        ),
+        Misconception(
+            "the last position only",
+            "Under a causal mask every position is a prediction of its own: use them all.",
+            {"pair": lambda logits, tokens: (logits[:, -2:-1], tokens[:, -1:])},
+        ),
+        Misconception(
+            "softmax twice",
+            "Cross-entropy takes a softmax of its own. Probabilities as logits are nearly flat.",
+            {"log_p": lambda guesses: guesses.softmax(dim=-1).log_softmax(dim=-1)},
+        ),
+        Misconception(
+            "softmax over the positions",
+            "The probabilities of the tokens add up to 1 at each position: the last axis.",
+            {"log_p": lambda guesses: guesses.log_softmax(dim=1)},
+        ),
+        Misconception(
+            "no logarithm",
+            "This is the mean probability. Cross-entropy is the mean of −log of it.",
+            {"log_p": lambda guesses: guesses.softmax(dim=-1)},
+        ),
+        Misconception(
+            "no softmax",
+            "Logits are not yet log-probabilities: `log_softmax` makes them so.",
+            {"log_p": lambda guesses: guesses},
+        ),
+        Misconception(
+            "sign forgotten",
+            "A logarithm of a probability is negative; the loss is minus that.",
+            {"sign": 1},
+        ),
+        Misconception(
+            "in bits",
+            "With the logarithm to base 2 the loss is in bits. Asked for are nats, base e.",
+            {"unit": 1 / math.log(2)},
+        ),
+        Misconception(
+            "added up instead of averaged",
+            "The loss is the mean over all predictions, so that longer texts do not count more.",
+            {"reduce": lambda values: values.sum()},
+        ),
+        Misconception(
+            "averaged over the texts only",
+            "The loss is the mean over all predictions: the positions are averaged as well.",
+            {"reduce": lambda values: values.sum(dim=1).mean()},
+        ),
+    ),
+    hints=(
+        "Write the tokens in a row and the guesses under them. Which guess has no answer?",
+        "Compare `logits[:, :-1]` with `tokens[:, 1:]`.",
+        "`F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())`, where `F` is "
+        "`torch.nn.functional`.",
+    ),
+    minutes=6,
+    difficulty=2,
+)
+
+
+# 05.additive_mask
+
+
+def additive_mask(mask):
+    return torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
+
+
+def _additive(
+    mask,
+    *,
+    polarity=lambda mask: mask,
+    shown=0.0,
+    hidden=-math.inf,
+    fill=lambda mask, shown, hidden: torch.where(mask, shown, hidden),
+):
+    return fill(polarity(mask), shown, hidden)
+
+
+ADDITIVE_MASK = Exercise(
+    id="05.additive_mask",
+    title="A mask to be added",
+    statement=(
+        "`mask` is boolean, any shape, `True` = may attend. Return numbers of the same shape to "
+        "*add* to the scores: 0 where a query may attend, −∞ where it may not."
+    ),
+    starter=(
+        "def additive_mask(mask):\n"
+        "    # (…), boolean -> (…), 0 and -inf\n"
+        "    ...  # your code here\n"
+    ),
+    reference=additive_mask,
+    why=(
+        "e to the power of −∞ is 0, so a hidden key gets no weight at all; adding 0 leaves the "
+        "others as they are. Fill the −∞ in: as a product it would be 0 · ∞, which is NaN."
+    ),
+    model=_additive,
+    cases=lambda: [
+        Case((torch.tensor([[True, False], [True, True]]),), "a causal mask for 2 words"),
+        Case((_coin(2, 1, 5, seed=1),), "padding, (batch, 1, n)"),
+        Case((_coin(2, 3, 4, 7, seed=2),), "a mask for each head"),
+        Case(
+            (torch.tensor([[False, False, False], [True, True, False]]),), "a row that sees nothing"
+        ),
+        Case((torch.ones(3, 4, dtype=torch.bool),), "nothing is hidden"),
+    ],
+    misconceptions=(
+        Misconception(
+            "mask upside down",
+            "`True` means may attend, so it becomes 0; `False` becomes −∞.",
+            {"polarity": lambda mask: ~mask},
+        ),
+        Misconception(
+            "numbers 0 and 1",
+            "Added to the scores, 1 and 0 hide almost nothing: a hidden key keeps 1/e of its odds.",
+            {"shown": 1.0, "hidden": 0.0},
+        ),
+        Misconception(
+            "a big negative number",
+            "−10⁹ gives a row that sees nothing the same weight everywhere, padding included, and "
+            "overflows in half precision. What is hidden needs −∞.",
+            {"hidden": -1e9},
+        ),
+        Misconception(
+            "the smallest float",
+            "Added to a negative score it overflows, and a row that sees nothing becomes uniform. "
+            "What is hidden needs −∞.",
+            {"hidden": torch.finfo(torch.float32).min},
+        ),
+        Misconception(
+            "hidden by −1",
+            "Subtracting 1 leaves a hidden key 1/e of its odds. What is hidden needs −∞.",
+            {"hidden": -1.0},
+        ),
+        Misconception(
+            "+∞",
+            "e to the power of +∞ is ∞: the hidden key would take all. The sign is minus.",
+            {"hidden": math.inf},
+        ),
+        Misconception(
+            "1 where a query may attend",
+            "Every visible score is raised by 1 where it should stay as it is: add 0.",
+            {"shown": 1.0},
+        ),
+        Misconception(
+            "zero times infinity",
+            "0 · ∞ is NaN, and it stands where a query may attend. Fill the −∞ in instead.",
+            {"fill": lambda mask, shown, hidden: (~mask).float() * hidden},
+        ),
+    ),
+    hints=(
+        "Which number, added to a score, leaves it as it is? Which one makes its power of e zero?",
+        "Start from zeros of the mask's shape, and fill in −∞ where the mask is `False`.",
+        "`torch.zeros(mask.shape).masked_fill(~mask, float('-inf'))`.",
+    ),
+    minutes=4,
+    difficulty=1,
+)
+
+
+# 05.decode_step
+
+
+def decode_step(query, key, value, past_key, past_value):
+    key = torch.cat([past_key, key], dim=-2)  # (batch, n_heads, n, d_head)
+    value = torch.cat([past_value, value], dim=-2)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])  # (batch, n_heads, 1, n)
+    return scores.softmax(dim=-1) @ value  # (batch, n_heads, 1, d_head)
+
+
+def _joined(past, new):
+    return torch.cat([past, new], dim=-2)
+
+
+def _one_softmax(scores, axis, n_past):
+    return scores.softmax(dim=axis)
+
+
+def _first_key_only(scores, axis, n_past):
+    return scores.softmax(dim=axis) if scores.shape[-1] < 2 else _one_hot_first(scores)
+
+
+def _one_hot_first(scores):
+    return torch.zeros_like(scores).index_fill(-1, torch.tensor([0]), 1)
+
+
+def _two_softmaxes(scores, axis, n_past):
+    parts = scores[..., :n_past], scores[..., n_past:]
+    return torch.cat([part.softmax(dim=axis) for part in parts], dim=-1)
+
+
+def _decode(
+    query,
+    key,
+    value,
+    past_key,
+    past_value,
+    *,
+    join=(_joined, _joined),  # keys, values
+    scale=lambda query, key: 1 / math.sqrt(query.shape[-1]),
+    axis=-1,
+    weigh=_one_softmax,
+):
+    keys, values = join[0](past_key, key), join[1](past_value, value)
+    scores = query @ keys.mT * scale(query, keys)
+    return weigh(scores, axis, past_key.shape[-2]) @ values
+
+
+def _decode_cases():
+    def step(batch, n_heads, n_past, d, seed):
+        new, past = (batch, n_heads, 1, d), (batch, n_heads, n_past, d)
+        return tuple(_random(*s, seed=seed + i) for i, s in enumerate((new, new, new, past, past)))
+
+    return [
+        Case(step(1, 1, 2, 2, 1), "1 head, 2 words in the cache"),
+        Case(step(2, 3, 5, 4, 10), "2 texts, 3 heads, 5 words in the cache"),
+        Case(step(3, 2, 6, 8, 20), "3 texts, 2 heads, 6 words in the cache"),
+        Case(step(2, 3, 0, 4, 30), "an empty cache: the first word"),
+    ]
+
+
+DECODE_STEP = Exercise(
+    id="05.decode_step",
+    title="One step with a cache",
+    statement=(
+        "`query`, `key` and `value` (batch, n_heads, 1, d_head) belong to the newest word; "
+        "`past_key` and `past_value` (batch, n_heads, n_past, d_head) are the cache. Return what "
+        "the newest word's attention gives, (batch, n_heads, 1, d_head)."
+    ),
+    starter=(
+        "def decode_step(query, key, value, past_key, past_value):\n"
+        "    # query, key, value (batch, n_heads, 1, d_head), past_… (…, n_past, d_head)\n"
+        "    ...  # your code here\n"
+    ),
+    reference=decode_step,
+    why=(
+        "The newest word sees the whole past and itself, so its key and value join the cache "
+        "first. Nothing is hidden from it, so no mask is needed: its one row would be all `True`."
+    ),
+    model=_decode,
+    cases=_decode_cases,
+    misconceptions=(
+        Misconception(
+            "the new word does not see itself",
+            "Its own key and value belong to what it sees: add them before you attend.",
+            {"join": (lambda past, new: past,) * 2},
+        ),
+        Misconception(
+            "the cache is not read",
+            "Only the newest word's own key was asked, so the output is its own value: the past is "
+            "in `past_key` and `past_value`.",
+            {"join": (lambda past, new: new,) * 2},
+        ),
+        Misconception(
+            "only the first key is seen",
+            "A causal mask that is aligned to the first keys (`is_causal=True` in PyTorch) lets "
+            "one query see key 0 alone. The newest word stands at the end, and sees all.",
+            {"weigh": _first_key_only},
+        ),
+        Misconception(
+            "keys and values in different order",
+            "A value must stand at the place of its key: past first and new last, in both.",
+            {"join": (_joined, lambda past, new: torch.cat([new, past], dim=-2))},
+        ),
+        Misconception(
+            "two softmaxes",
+            "Past and present share one row of weights that adds up to 1: join, then softmax.",
+            {"weigh": _two_softmaxes},
+        ),
+        Misconception(
+            "the oldest word forgotten",
+            "This cache has no end: the new word is added, and the oldest stays.",
+            {"join": (lambda past, new: torch.cat([past[..., 1:, :], new], dim=-2),) * 2},
+        ),
+        Misconception(
+            "not scaled",
+            "Divide the scores by √d_head, in a step as in a full pass.",
+            {"scale": lambda query, key: 1.0},
+        ),
+        Misconception(
+            "divided by d_head",
+            "The standard deviation of a dot product grows with √d_head, not with d_head.",
+            {"scale": lambda query, key: 1 / query.shape[-1]},
+        ),
+        Misconception(
+            "scaled by the number of keys",
+            "The cache grows with every word; the scale does not. It is 1/√d_head.",
+            {"scale": lambda query, key: 1 / math.sqrt(key.shape[-2])},
+        ),
+        Misconception(
+            "softmax over the queries",
+            "There is one query, so each weight would be 1. Its row adds up to 1: `dim=-1`.",
+            {"axis": -2},
+        ),
+    ),
+    hints=(
+        "What does the newest word see? Put all of it in one tensor first.",
+        "`torch.cat([past_key, key], dim=-2)`, and the same for the values.",
+        "Then it is chapter 02: scores over √d_head, softmax, times the values. No mask.",
+    ),
+    minutes=6,
+    difficulty=2,
+)
+
+EXERCISES = (CAUSAL_MASK, NEXT_TOKEN_LOSS, ADDITIVE_MASK, DECODE_STEP)
