@@ -53,6 +53,8 @@ class Exercise:
         misconceptions: wrong beliefs that are recognised, commonest first.
         hints: up to three, the last nearly the answer.
         minutes, difficulty: for the reader's choice; difficulty from 1 to 3.
+        too_much: called with a right answer; the misconception of one that does more work than the
+            exercise allows (a product too many, a whole row at once), else None.
         normal_form: turns another accepted form of an answer into the reference's own, for
             example a mask with an axis of 1 for the queries; leaves everything else alone.
     """
@@ -70,6 +72,7 @@ class Exercise:
     minutes: int
     difficulty: int
     normal_form: Callable[[Tensor], Tensor] = lambda answer: answer
+    too_much: Callable[[Callable], Misconception | None] = lambda answer: None
 
     @property
     def arguments(self) -> list[str]:

@@ -1,0 +1,362 @@
+"""Exercises of chapter 09: faster arithmetic."""
+
+import torch
+
+from attn_edu.exercises.counting import multiplications, steps
+from attn_edu.exercises.definition import Case, Exercise, Misconception
+
+
+def _random(*shape, seed, size=1.0):
+    generator = torch.Generator().manual_seed(seed)
+    return size * torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+# 09.online_softmax
+
+
+def online_softmax(scores, tile):
+    first, *rest = scores.split(tile, dim=-1)
+    largest = first.amax(dim=-1, keepdim=True)
+    total = (first - largest).exp().sum(dim=-1, keepdim=True)
+    for part in rest:
+        before, largest = largest, torch.maximum(largest, part.amax(dim=-1, keepdim=True))
+        total = total * (before - largest).exp()  # what was summed so far, seen from the new top
+        total = total + (part - largest).exp().sum(dim=-1, keepdim=True)
+    return (scores - largest).exp() / total
+
+
+def _online(
+    scores,
+    tile,
+    *,
+    instead=None,
+    axis=-1,
+    parts=lambda scores, tile, axis: scores.split(tile, dim=axis),
+    top=torch.maximum,
+    shrink=lambda total, before, largest: total * (before - largest).exp(),
+    against=lambda own, largest: largest,
+    finish=lambda powers, total: powers / total,
+):
+    if instead is not None:
+        return instead(scores, tile)
+    first, *rest = parts(scores, tile, axis)
+    own = first.amax(dim=axis, keepdim=True)
+    largest = top(own, own)
+    total = (first - largest).exp().sum(dim=axis, keepdim=True)
+    for part in rest:
+        own = part.amax(dim=axis, keepdim=True)
+        before, largest = largest, top(largest, own)
+        new = (part - against(own, largest)).exp().sum(dim=axis, keepdim=True)
+        total = shrink(total, before, largest) + new
+    return finish((scores - largest).exp(), total)
+
+
+def _each_tile_alone(scores, tile):
+    return torch.cat([part.softmax(dim=-1) for part in scores.split(tile, dim=-1)], dim=-1)
+
+
+def _whole_tiles(scores, tile, axis):
+    """As ``for i in range(n // tile)``: what is left over at the end is never summed."""
+    n = scores.shape[axis]
+    return scores.narrow(axis, 0, max(n - n % tile, min(n, tile))).split(tile, dim=axis)
+
+
+AT_ONCE = Misconception(
+    "the whole row at once",
+    "The result is right, but a sum or a maximum ran over more than a tile. The point is that a "
+    "row may arrive in pieces: look at one tile at a time, and keep only the largest score and the "
+    "sum so far. (The powers at the end may be taken of the whole row.)",
+    {"instead": lambda scores, tile: scores.softmax(dim=-1)},
+)
+_REDUCE = {"sum", "amax", "max", "mean", "_softmax", "_log_softmax", "logsumexp", "logcumsumexp"}
+_REDUCE |= {"cumsum", "cummax", "sort", "topk"}
+
+
+def _looked_at_the_whole_row(answer):
+    n, tile = 26, 5
+    for step in steps(answer, _random(3, n, seed=9), tile):
+        if step.name in _REDUCE and len(step.shapes) == 1 and step.shapes[0][-1:] == (n,):
+            return AT_ONCE
+    return None
+
+
+ONLINE_SOFTMAX = Exercise(
+    id="09.online_softmax",
+    title="Online softmax",
+    statement=(
+        "`scores` (…, n): the softmax over the last axis, from tiles of `tile` scores (the last "
+        "one may be shorter). Look at one tile at a time, and keep only the largest score and the "
+        "sum so far; at the end turn the scores into weights. Return (…, n)."
+    ),
+    starter=(
+        "def online_softmax(scores, tile):\n"
+        "    # scores (…, n) -> weights (…, n); scores.split(tile, dim=-1) gives the tiles\n"
+        "    ...  # your code here\n"
+    ),
+    reference=online_softmax,
+    why=(
+        "The sum is kept as seen from the largest score so far. When a tile brings a larger one, "
+        "every power in the sum was taken against the old largest, so the sum is multiplied by "
+        "exp(old largest - new largest), which is at most 1. Nothing overflows, and no tile is "
+        "looked at twice before the end."
+    ),
+    model=_online,
+    cases=lambda: [
+        Case((torch.tensor([[0.0, 1, 2, 3, 1, 0]]).double(), 2), "1 row of 6 scores, tiles of 2"),
+        Case((_random(2, 3, 9, seed=1, size=2), 3), "6 rows of 9 scores, tiles of 3"),
+        Case((_random(2, 11, seed=2, size=3), 4), "the last tile is shorter"),
+        Case((_random(3, 14, seed=3, size=900), 4), "scores in the thousands"),
+        Case((_random(13, seed=4), 1), "tiles of a single score"),
+        Case((_random(4, 5, seed=5), 8), "a tile longer than the row"),
+    ],
+    misconceptions=(
+        AT_ONCE,
+        Misconception(
+            "old sum not shrunk",
+            "When a tile brings a larger score, the sum so far was taken against the old one. "
+            "Multiply it by exp(old largest - new largest) before you add.",
+            {"shrink": lambda total, before, largest: total},
+        ),
+        Misconception(
+            "shrunk the wrong way round",
+            "The factor is exp(old largest - new largest), at most 1. The other way round the sum "
+            "grows where it should shrink.",
+            {"shrink": lambda total, before, largest: total * (largest - before).exp()},
+        ),
+        Misconception(
+            "difference used as the factor",
+            "The sum holds powers of e, so the factor is exp(old largest - new largest), not the "
+            "difference itself.",
+            {"shrink": lambda total, before, largest: total * (before - largest)},
+        ),
+        Misconception(
+            "old sum thrown away",
+            "A larger score does not make the earlier tiles vanish: their sum shrinks by "
+            "exp(old largest - new largest) and stays in.",
+            {"shrink": lambda total, before, largest: total * 0},
+        ),
+        Misconception(
+            "each tile against its own largest score",
+            "A tile's powers are added to the sum so far, so both must be taken against the same "
+            "number: the largest score of all tiles up to here.",
+            {"against": lambda own, largest: own},
+        ),
+        Misconception(
+            "each tile by itself",
+            "This is one softmax a tile, and a row sums to the number of tiles. There is one sum "
+            "for the whole row, carried from tile to tile.",
+            {"instead": _each_tile_alone},
+        ),
+        Misconception(
+            "the end of the row forgotten",
+            "When `tile` does not divide n, a shorter tile is left over at the end, and it belongs "
+            "to the sum as well.",
+            {"parts": _whole_tiles},
+        ),
+        Misconception(
+            "no largest score taken off",
+            "exp of a score in the thousands is infinite, and infinite by infinite is NaN. Take "
+            "the largest score off before every exp.",
+            {"top": lambda before, own: torch.zeros_like(own)},
+        ),
+        Misconception(
+            "not divided by the sum",
+            "Powers are no weights yet: divide by the sum, so that the row adds up to 1.",
+            {"finish": lambda powers, total: powers},
+        ),
+        Misconception(
+            "softmax over the first axis",
+            "The scores of one query lie along the last axis: `dim=-1`.",
+            {"axis": 0},
+        ),
+    ),
+    hints=(
+        "Keep two numbers a row: the largest score so far, and the sum of exp(score - largest).",
+        "A tile raises the largest score from 2 to 3. Every power in the old sum was exp(score - 2)"
+        " and should be exp(score - 3). Which factor does that?",
+        "`total = total * (before - largest).exp() + (part - largest).exp().sum(-1, True)`, and at "
+        "the end `(scores - largest).exp() / total`.",
+    ),
+    minutes=12,
+    difficulty=3,
+    too_much=_looked_at_the_whole_row,
+)
+
+
+# 09.strassen_once
+
+
+def strassen_once(a, b):
+    a11, a12, a21, a22 = quarters(a)
+    b11, b12, b21, b22 = quarters(b)
+    m1 = (a11 + a22) @ (b11 + b22)
+    m2 = (a21 + a22) @ b11
+    m3 = a11 @ (b12 - b22)
+    m4 = a22 @ (b21 - b11)
+    m5 = (a11 + a12) @ b22
+    m6 = (a21 - a11) @ (b11 + b12)
+    m7 = (a12 - a22) @ (b21 + b22)
+    top = torch.cat([m1 + m4 - m5 + m7, m3 + m5], dim=1)
+    bottom = torch.cat([m2 + m4, m1 - m2 + m3 + m6], dim=1)
+    return torch.cat([top, bottom], dim=0)
+
+
+def quarters(x):
+    i, j = x.shape[0] // 2, x.shape[1] // 2
+    return x[:i, :j], x[:i, j:], x[i:, :j], x[i:, j:]
+
+
+def _strassen(
+    a,
+    b,
+    *,
+    instead=None,
+    cut=quarters,
+    multiply=lambda x, y: x @ y,
+    c11=lambda m: m[1] + m[4] - m[5] + m[7],
+    c12=lambda m: m[3] + m[5],
+    c21=lambda m: m[2] + m[4],
+    c22=lambda m: m[1] - m[2] + m[3] + m[6],
+    place=lambda c11, c12, c21, c22: ((c11, c12), (c21, c22)),
+):
+    if instead is not None:
+        return instead(a, b)
+    a11, a12, a21, a22 = cut(a)
+    b11, b12, b21, b22 = cut(b)
+    m = {
+        1: multiply(a11 + a22, b11 + b22),
+        2: multiply(a21 + a22, b11),
+        3: multiply(a11, b12 - b22),
+        4: multiply(a22, b21 - b11),
+        5: multiply(a11 + a12, b22),
+        6: multiply(a21 - a11, b11 + b12),
+        7: multiply(a12 - a22, b21 + b22),
+    }
+    rows = place(c11(m), c12(m), c21(m), c22(m))
+    return torch.cat([torch.cat(row, dim=1) for row in rows], dim=0)
+
+
+def _columns_first(x):
+    x11, x12, x21, x22 = quarters(x)
+    return x11, x21, x12, x22
+
+
+EIGHT = Misconception(
+    "eight products",
+    "The result is right, but it took more multiplications than seven products of quarters. "
+    "Add and subtract quarters first, so that seven products are enough.",
+    {"instead": lambda a, b: a @ b},
+)
+
+
+def _more_than_seven(answer):
+    a, b = _random(8, 16, seed=7), _random(16, 24, seed=8)
+    return EIGHT if multiplications(answer, a, b) > 7 * (4 * 8 * 12) else None
+
+
+STRASSEN_ONCE = Exercise(
+    id="09.strassen_once",
+    title="Strassen, one level",
+    statement=(
+        "`a` (m, k) and `b` (k, n), all three sizes even: the product `a @ b` from seven products "
+        "of quarters (and from sums and differences of quarters, as many as you like). Return "
+        "(m, n)."
+    ),
+    starter=(
+        "def strassen_once(a, b):\n"
+        "    # a (m, k), b (k, n), sizes even -> (m, n)\n"
+        "    ...  # your code here\n"
+    ),
+    reference=strassen_once,
+    why=(
+        "Each of the seven products is one of the table in the chapter, with quarters in the place "
+        "of numbers. The table never exchanges two factors, and that is what makes it hold for "
+        "matrices."
+    ),
+    model=_strassen,
+    cases=lambda: [
+        Case(
+            (torch.tensor([[1.0, 2], [3, 4]]).double(), torch.tensor([[5.0, 6], [7, 8]]).double()),
+            "2 × 2 numbers",
+        ),
+        Case((_random(4, 4, seed=1), _random(4, 4, seed=2)), "4 × 4"),
+        Case((_random(4, 6, seed=3), _random(6, 10, seed=4)), "4 × 6 by 6 × 10"),
+        Case((_random(8, 2, seed=5), _random(2, 6, seed=6)), "8 × 2 by 2 × 6"),
+    ],
+    misconceptions=(
+        EIGHT,
+        Misconception(
+            "number by number instead of row by column",
+            "`*` multiplies the quarters number by number. The product of two quarters is a "
+            "product of matrices: `@`.",
+            {"multiply": lambda x, y: x * y},
+        ),
+        Misconception(
+            "factors exchanged",
+            "The quarter of a stands on the left: x @ y and y @ x are two different matrices.",
+            {"multiply": lambda x, y: y @ x},
+        ),
+        Misconception(
+            "upper right and lower left exchanged",
+            "Numbered by row and column, the quarter 12 is at the top right and 21 at the bottom "
+            "left, in a, in b and in the result.",
+            {"cut": _columns_first},
+        ),
+        Misconception(
+            "result put together the wrong way",
+            "The quarters of the result go back to their places: 11 and 12 side by side on top, 21 "
+            "and 22 below.",
+            {"place": lambda c11, c12, c21, c22: ((c11, c21), (c12, c22))},
+        ),
+        Misconception(
+            "m5 added at the top left",
+            "(a11 + a12) b22 is taken off at the top left: m1 + m4 - m5 + m7.",
+            {"c11": lambda m: m[1] + m[4] + m[5] + m[7]},
+        ),
+        Misconception(
+            "m7 missing at the top left",
+            "The top left is m1 + m4 - m5 + m7.",
+            {"c11": lambda m: m[1] + m[4] - m[5]},
+        ),
+        Misconception(
+            "m2 added at the bottom right",
+            "(a21 + a22) b11 is taken off at the bottom right: m1 - m2 + m3 + m6.",
+            {"c22": lambda m: m[1] + m[2] + m[3] + m[6]},
+        ),
+        Misconception(
+            "m6 missing at the bottom right",
+            "The bottom right is m1 - m2 + m3 + m6.",
+            {"c22": lambda m: m[1] - m[2] + m[3]},
+        ),
+        Misconception(
+            "m6 and m7 exchanged",
+            "m7 belongs to the top left and m6 to the bottom right.",
+            {
+                "c11": lambda m: m[1] + m[4] - m[5] + m[6],
+                "c22": lambda m: m[1] - m[2] + m[3] + m[7],
+            },
+        ),
+        Misconception(
+            "m5 taken off at the top right",
+            "The top right is m3 + m5.",
+            {"c12": lambda m: m[3] - m[5]},
+        ),
+        Misconception(
+            "m4 taken off at the bottom left",
+            "The bottom left is m2 + m4.",
+            {"c21": lambda m: m[2] - m[4]},
+        ),
+    ),
+    hints=(
+        "Cut both matrices into quarters, and write a11, a12, a21, a22 where the table of the "
+        "chapter has numbers.",
+        "`*` of numbers becomes `@` of quarters. Mind which factor stands on the left.",
+        "`m1 = (a11 + a22) @ (b11 + b22)`, …, and at the end `torch.cat` the four quarters: "
+        "`m1 + m4 - m5 + m7`, `m3 + m5`, `m2 + m4`, `m1 - m2 + m3 + m6`.",
+    ),
+    minutes=10,
+    difficulty=2,
+    too_much=_more_than_seven,
+)
+
+EXERCISES = (ONLINE_SOFTMAX, STRASSEN_ONCE)
