@@ -15,7 +15,8 @@ from attn_edu.costs.meter import Measurement, measure
 def survey(
     kinds: Iterable[str], lengths: Iterable[int], d_model: int, n_heads: int = 1, *,
     batch: int = 1, training: bool = False, repeats: int = 3, most_seconds: float = 1.0,
-    most_bytes: int = 400_000_000, clock: Callable[[], float] = time.perf_counter, **options: int,
+    most_bytes: int = 400_000_000, clock: Callable[[], float] = time.perf_counter,
+    memory: bool = True, **options: int,
 ) -> Iterator[tuple[str, int, Measurement | None]]:  # fmt: skip
     """Run a layer of each kind at each length, short lengths first.
 
@@ -27,7 +28,7 @@ def survey(
         most_seconds: a length is left out where it is expected to take longer, judging from the
             last length and the flops.
         most_bytes: a length is left out where the forward pass would hold more.
-        clock: as in `measure`.
+        clock, memory: as in `measure`.
 
     Yields:
         ``(kind, n, measurement)``, in the order of the lengths; ``None`` for what was left out.
@@ -45,7 +46,9 @@ def survey(
                 yield kind, n, None
                 continue
             run = _run(layer(kind, n, d_model, n_heads, **own), training)
-            found = measure(run, torch.randn(batch, n, d_model), repeats=repeats, clock=clock)
+            found = measure(
+                run, torch.randn(batch, n, d_model), repeats=repeats, clock=clock, memory=memory
+            )
             expected[kind] = found.seconds / bill.flops
             yield kind, n, found
 
@@ -76,4 +79,4 @@ def matmul_rate(
 ) -> float:
     """Multiplications and additions a second in a product of two ``(n, n)`` matrices, float32."""
     a, b = torch.randn(2, n, n)
-    return 2 * n**3 / measure(torch.mm, a, b, repeats=repeats, clock=clock).seconds
+    return 2 * n**3 / measure(torch.mm, a, b, repeats=repeats, clock=clock, memory=False).seconds

@@ -208,7 +208,7 @@ n = 128 attention as written costs no more in FLOPs than LSTM.
         """The measured points on this picture: bytes, or seconds as FLOPs at the machine's rate."""
         found = [point for point in self.measured if point["kind"] == kind]
         if self.of == "bytes":
-            return [(point["n"], point["bytes"]) for point in found]
+            return [(point["n"], point["bytes"]) for point in found if point["bytes"]]
         if self.of == "flops" and self.rate:
             return [(point["n"], point["seconds"] * self.rate) for point in found]
         return []

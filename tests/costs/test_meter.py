@@ -34,6 +34,12 @@ def test_the_meter_calls_the_function_with_its_inputs_and_times_it(capfd):
     assert capfd.readouterr().err == ""
 
 
+def test_without_memory_it_runs_once_less_and_says_so():
+    calls = []
+    result = measure(calls.append, 1, repeats=2, memory=False)
+    assert (len(calls), result.peak_bytes) == (3, None)
+
+
 def test_no_run_at_all_is_refused():
     with pytest.raises(ValueError, match="repeats: got 0"):
         measure(print, repeats=0)
