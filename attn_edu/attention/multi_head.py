@@ -9,9 +9,11 @@ from torch import Tensor, nn
 from attn_edu.attention.dot_product import (
     attention_map,
     broadcast_leading_axes,
+    check_mask,
     check_tensor,
     scaled_dot_product_attention,
 )
+from attn_edu.attention.masks import causal_mask
 from attn_edu.attention.positions import alibi_features, rotary
 
 POSITIONS = (None, "rotary", "alibi")
@@ -62,8 +64,8 @@ class MultiHeadAttention(nn.Module):
         n_heads: at least 1; must divide ``d_model``.
         bias: whether the four projections add a bias.
         position: how queries and keys learn where they stand: ``None`` (not here), ``"rotary"``
-            (needs an even ``d_head``) or ``"alibi"`` (for causal masks); see `positions`. Both
-            are for self-attention.
+            (needs an even ``d_head``) or ``"alibi"`` (a mask must hide what comes later); see
+            `positions`. Both are for self-attention.
         attend: any kind of this package, as ``attend(query, key, value)`` or, where there is a
             mask, ``attend(query, key, value, mask=mask)``.
 
@@ -131,13 +133,13 @@ class MultiHeadAttention(nn.Module):
         value = split_heads(self.value(x if memory is None else memory), self.n_heads)
         if cache is not None:
             key, value = cache.update(key, value)
-        heads = self.attend(query, key, value, **self._options(mask, query))
+        heads = self.attend(query, key, value, **self._options(mask, query, key))
         return self.out(merge_heads(heads))
 
     def map(self, x: Tensor, memory: Tensor | None = None, *, mask: Tensor | None = None):
         """The weights of every head, ``(…, n_heads, n_query, n_key)``; arguments as `forward`."""
         query, key = self._query_and_key(x, memory)
-        return attention_map(self.attend, query, key, **self._options(mask, query))
+        return attention_map(self.attend, query, key, **self._options(mask, query, key))
 
     def _query_and_key(self, x: Tensor, memory: Tensor | None, start: int = 0):
         d_model = self.query.in_features
@@ -160,11 +162,12 @@ class MultiHeadAttention(nn.Module):
             return rotary(query, positions), rotary(key, positions)
         return alibi_features(query, key, positions)
 
-    def _options(self, mask: Tensor | None, query: Tensor) -> dict:
+    def _options(self, mask: Tensor | None, query: Tensor, key: Tensor) -> dict:
         """What a kind is told besides query, key and value: a mask, if there is one."""
-        if self.position == "alibi" and mask is None and query.shape[-2] > 1:
-            raise ValueError("mask: got None; with position='alibi' it must hide what comes later.")
-        return {} if mask is None else {"mask": _for_every_head(mask, query)}
+        mask = _for_every_head(mask, query)
+        if self.position == "alibi" and self.attend is scaled_dot_product_attention:
+            _check_causal(mask, query, key)
+        return {} if mask is None else {"mask": mask}
 
     def load_torch(self, other: nn.MultiheadAttention) -> "MultiHeadAttention":
         """Copy the weights of torch's own layer, so that both give the same output.
@@ -203,6 +206,18 @@ def _for_every_head(mask: Tensor | None, query: Tensor) -> Tensor | None:
     if not isinstance(mask, Tensor) or not 3 <= mask.ndim < query.ndim:
         return mask
     return mask.unsqueeze(-3)  # (…, 1, n_query, n_key)
+
+
+def _check_causal(mask: Tensor | None, query: Tensor, key: Tensor) -> None:
+    """ALiBi by one more feature would raise what comes after the query instead of lowering it."""
+    n_query, n_key = query.shape[-2], key.shape[-2]
+    got = "None" if n_query > 1 else ""  # nothing comes after the last position alone
+    if mask is not None:
+        check_mask(mask, query, key, query.shape[:-2])
+        later = ~causal_mask(n_query, n_key).to(mask.device)
+        got = "" if mask.is_meta or not (mask & later).any() else "one that shows what comes later"
+    if got:
+        raise ValueError(f"mask: got {got}; with position='alibi' it must hide later positions.")
 
 
 def _check_kind(name: str, tensor: Tensor, weight: Tensor) -> None:

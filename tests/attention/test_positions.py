@@ -13,6 +13,7 @@ from attn_edu.attention import (
     alibi_slopes,
     attention_map,
     causal_mask,
+    padding_mask,
     rotary,
     scaled_dot_product_attention,
     sinusoidal_positions,
@@ -227,6 +228,13 @@ def test_the_layer_places_queries_and_keys_and_no_value(position):
     assert_close(layer(x, mask=mask), layer.out(heads))
 
 
+def test_alibi_takes_padding_beside_a_causal_mask_and_a_single_query():
+    layer, x = MultiHeadAttention(HEADS * D, HEADS, position="alibi"), draw(BATCH, N, HEADS * D)
+    both = causal_mask(N) & padding_mask([4, N], N)
+    assert_close(layer(x, mask=both)[0, :4], layer(x[0, :4], mask=causal_mask(4)))
+    assert layer(x[:, :1]).shape == (BATCH, 1, HEADS * D)
+
+
 def test_the_layer_takes_another_kind_of_attention():
     calls = []
 
@@ -272,6 +280,20 @@ def test_the_layer_takes_another_kind_of_attention():
             lambda: MultiHeadAttention(12, 3, position="alibi")(draw(N, 12)),
             ValueError,
             "mask: got None",
+        ),
+        (
+            lambda: MultiHeadAttention(12, 3, position="alibi")(
+                draw(BATCH, N, 12), mask=padding_mask([3, N], N)
+            ),
+            ValueError,
+            "mask: got one that shows",
+        ),
+        (
+            lambda: MultiHeadAttention(12, 3, position="alibi")(
+                draw(N, 12), mask=causal_mask(N - 1)
+            ),
+            ValueError,
+            "mask: got",
         ),
         (
             lambda: MultiHeadAttention(12, 3, position="rotary")(draw(N, 12), draw(N, 12)),
