@@ -58,7 +58,7 @@ _FEATURES = (
     ),
     Misconception(
         "softmax over the features",
-        "That is another map (Shen et al., 2021). Here each number by itself goes through "
+        "Shen et al. (2021) do that with the queries. Here each number by itself goes through "
         "elu(x) + 1.",
         {"features": (lambda x: x.softmax(dim=-1), lambda x: x.softmax(dim=-1))},
     ),

@@ -75,6 +75,9 @@ def curves_by_step(
         raise ValueError(f"active: got {active}; accepted is 0 to {len(sets) - 1}.")
     owner = [i for i, traces in enumerate(sets) for _ in traces]
     chart.add_traces([trace for traces in sets for trace in traces])
+    if log_x:
+        everything = enumerate(line for lines in steps.values() for line in lines.values())
+        _mark_the_points(chart, dict(everything))
     for trace, i in zip(chart.data, owner):
         trace.visible = i == active
     chart.update_layout(
