@@ -5,13 +5,27 @@ from attn_edu.exercises import (
     chapter_02,
     chapter_03,
     chapter_04,
+    chapter_05,
+    chapter_06,
     chapter_07,
     chapter_08,
+    chapter_09,
     chapter_10,
 )
 from attn_edu.exercises.definition import Exercise
 
-_CHAPTERS = (chapter_01, chapter_02, chapter_03, chapter_04, chapter_07, chapter_08, chapter_10)
+_CHAPTERS = (
+    chapter_01,
+    chapter_02,
+    chapter_03,
+    chapter_04,
+    chapter_05,
+    chapter_06,
+    chapter_07,
+    chapter_08,
+    chapter_09,
+    chapter_10,
+)
 _EXERCISES = {one.id: one for chapter in _CHAPTERS for one in chapter.EXERCISES}
 
 

@@ -166,6 +166,26 @@ def no_scale_and_bad_merge(x, wq, wk, wv, wo, h):
     return ((q @ k.transpose(-2, -1)).softmax(-1) @ v).reshape(B, T, D) @ wo
 
 
+def window_by_band(n, window):
+    return torch.ones(n, n, dtype=torch.bool).tril().triu(-window)
+
+
+def blocks_by_view(query, key, value, block):
+    chunks = (x.chunk(block, dim=-2) for x in (query, key, value))
+    outputs = [(q @ k.mT / math.sqrt(q.shape[-1])).softmax(dim=-1) @ v for q, k, v in zip(*chunks)]
+    return torch.cat(outputs, dim=-2)
+
+
+def padded_blocks(query, key, value, block):
+    n, missing = query.shape[-2], -query.shape[-2] % block
+    query, key, value = (
+        torch.nn.functional.pad(x, (0, 0, 0, missing)).unflatten(-2, (-1, block))
+        for x in (query, key, value)
+    )
+    weights = (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1)
+    return (weights @ value).flatten(-3, -2)[..., :n, :]
+
+
 def directions_only(matrix, rank):
     U, _, V = torch.svd(matrix)
     return U[:, :rank], V.t()[:rank]
@@ -247,6 +267,18 @@ def read_before_writing(q, k, v):
     return torch.stack(out, -2)
 
 
+def overflowing(scores, tile):
+    total = sum(part.exp().sum(-1, keepdim=True) for part in scores.split(tile, -1))
+    return scores.exp() / total
+
+
+def eight_quarters(a, b):
+    (a11, a12), (a21, a22) = (x.chunk(2, dim=1) for x in a.chunk(2))
+    (b11, b12), (b21, b22) = (x.chunk(2, dim=1) for x in b.chunk(2))
+    top = torch.cat([a11 @ b11 + a12 @ b21, a11 @ b12 + a12 @ b22], dim=1)
+    return torch.cat([top, torch.cat([a21 @ b11 + a22 @ b21, a21 @ b12 + a22 @ b22], 1)])
+
+
 def future_in_the_denominator(q, k, v):
     w = phi(q) @ phi(k).transpose(-1, -2)
     return w.tril() @ v / w.sum(-1, keepdim=True)
@@ -254,6 +286,36 @@ def future_in_the_denominator(q, k, v):
 
 def relu_without_denominator(q, k, v):
     return (q.relu() @ k.relu().transpose(-1, -2)) @ v
+
+
+def triu_mask(n_query, n_key):
+    return torch.triu(torch.ones(n_query, n_key)) == 1
+
+
+def zeros_above(n_query, n_key):
+    return torch.ones(n_query, n_key, dtype=torch.bool).tril()
+
+
+def unshifted_loss(logits, tokens):
+    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten())
+
+
+def float_mask_of_ones(mask):
+    return mask.to(torch.float64)
+
+
+def minus_a_billion(mask):
+    return (1.0 - mask.float()) * -1e9
+
+
+def is_causal_step(query, key, value, past_key, past_value):
+    keys, values = torch.cat([past_key, key], -2), torch.cat([past_value, value], -2)
+    return torch.nn.functional.scaled_dot_product_attention(query, keys, values, is_causal=True)
+
+
+def past_alone(query, key, value, past_key, past_value):
+    weights = (scores_of(query, past_key) / math.sqrt(query.shape[-1])).softmax(-1)
+    return weights @ past_value
 
 
 BY_HAND = [
@@ -329,6 +391,13 @@ BY_HAND = [
     ("04.rotary", rotate_half, "halves for pairs"),
     ("04.rotary", rotary_backwards, "turned the other way"),
     ("04.rotary", lambda x: x, None),
+    ("06.sliding_window_mask", window_by_band, "one word too many"),
+    ("06.sliding_window_mask", lambda n, w: torch.ones(n, n, dtype=torch.bool), None),
+    ("06.block_attention", blocks_by_view, "number and length of the blocks exchanged"),
+    ("06.block_attention", padded_blocks, "the last block filled up with zeros that are seen"),
+    ("06.block_attention", lambda q, k, v, block: v, None),
+    ("06.receptive_field", lambda window, layers: layers * window, "window · layers"),
+    ("06.receptive_field", lambda window, layers: 10, None),
     ("07.low_rank_factors", directions_only, "singular values left out"),
     ("07.low_rank_factors", last_ones_kept, "the smallest singular values kept"),
     ("07.low_rank_factors", lambda matrix, rank: (matrix, torch.eye(matrix.shape[1])), None),
@@ -348,6 +417,24 @@ BY_HAND = [
     ("08.causal_linear_attention", sum_over_axis_1, "sum running over the heads"),
     ("08.causal_linear_attention", read_before_writing, "the word itself left out"),
     ("08.causal_linear_attention", future_in_the_denominator, "denominator of the whole sentence"),
+    ("09.online_softmax", lambda s, tile: s.softmax(-1), "the whole row at once"),
+    ("09.online_softmax", lambda s, tile: s - s.logsumexp(-1, True), None),
+    (
+        "09.online_softmax",
+        lambda s, tile: (s - s.logsumexp(-1, True)).exp(),
+        "the whole row at once",
+    ),
+    ("09.online_softmax", overflowing, "no largest score taken off"),
+    ("09.strassen_once", torch.matmul, "eight products"),
+    ("09.strassen_once", eight_quarters, "eight products"),
+    ("09.strassen_once", lambda a, b: torch.einsum("ik,kj->ij", a, b), "eight products"),
+    ("05.causal_mask", triu_mask, "aligned to the first keys + inverted triangle"),
+    ("05.causal_mask", zeros_above, "aligned to the first keys"),
+    ("05.next_token_loss", unshifted_loss, "not shifted"),
+    ("05.additive_mask", float_mask_of_ones, "numbers 0 and 1"),
+    ("05.additive_mask", minus_a_billion, "a big negative number"),
+    ("05.decode_step", is_causal_step, "only the first key is seen"),
+    ("05.decode_step", past_alone, "the new word does not see itself"),
 ]
 
 
@@ -393,7 +480,9 @@ def test_nearly_right_is_not_right(one):
         if isinstance(value, tuple):
             return value[0] * 1.01, value[1]
         boolean = isinstance(value, torch.Tensor) and value.dtype == torch.bool
-        return value.logical_xor(torch.ones((), dtype=torch.bool)) if boolean else value * 1.01
+        return (
+            value.logical_xor(torch.ones((), dtype=torch.bool)) if boolean else value * 1.01 + 0.01
+        )
 
     assert not check(one.id, off).passed
 

@@ -8,15 +8,21 @@ import torch
 import torch.nn.functional as F
 
 from attn_edu.attention import (
+    block_attention,
+    block_mask,
+    causal_mask,
     linear_attention,
     linformer_attention,
     padding_mask,
     rotary,
     scaled_dot_product_attention,
     sinusoidal_positions,
+    sliding_window_mask,
+    to_additive,
     truncated_svd,
 )
 from attn_edu.exercises import check, exercises
+from attn_edu.matmul import strassen
 
 
 def steps_by_walking(n, kind, window):
@@ -154,6 +160,33 @@ def rotary_by_matrices(x):
     return out
 
 
+def window_by_loops(n, window):
+    return torch.tensor([[0 <= i - j < window for j in range(n)] for i in range(n)])
+
+
+def blocks_by_reshape(query, key, value, block):
+    n, missing = query.shape[-2], -query.shape[-2] % block
+    real = F.pad(torch.ones(n, dtype=torch.bool), (0, missing)).view(-1, 1, block)
+    parts = [F.pad(x, (0, 0, 0, missing)).unflatten(-2, (-1, block)) for x in (query, key, value)]
+    scores = torch.einsum("...id,...jd->...ij", *parts[:2]) / math.sqrt(query.shape[-1])
+    weights = torch.where(real, scores, -math.inf).softmax(-1)
+    return torch.einsum("...ij,...jd->...id", weights, parts[2]).flatten(-3, -2)[..., :n, :]
+
+
+def blocks_by_mask(query, key, value, block):
+    return torch_attention(query, key, value, block_mask(query.shape[-2], block))
+
+
+def field_by_masks(window, layers):
+    n = 200 if layers < 10 else 2000
+    seen = torch.zeros(n)
+    seen[-1] = 1
+    for _ in range(layers):  # the words seen so far, and those that they see
+        seen = F.conv1d(F.pad(seen, (0, window - 1))[None, None], torch.ones(1, 1, window))[0, 0]
+        seen = (seen > 0).float()
+    return int(seen.sum())
+
+
 def factors_by_eigenvectors(matrix, rank):
     """Project onto the directions of the largest eigenvalues of AAᵀ."""
     _, vectors = torch.linalg.eigh(matrix @ matrix.T)
@@ -214,6 +247,96 @@ def crossover_by_search(d_model):
     return float(n)
 
 
+def causal_by_lists(n_query, n_key):
+    past = n_key - n_query
+    return torch.tensor([[j <= past + i for j in range(n_key)] for i in range(n_query)])
+
+
+def loss_by_loops(logits, tokens):
+    losses = []
+    for row, text in zip(logits, tokens.tolist()):
+        for t in range(len(text) - 1):
+            odds = (row[t] - row[t].max()).exp()
+            losses.append(-math.log(odds[text[t + 1]] / odds.sum()))
+    return sum(losses) / len(losses)
+
+
+def torch_loss(logits, tokens):
+    return F.cross_entropy(logits[:, :-1].mT, tokens[:, 1:])
+
+
+def decode_with_torch(query, key, value, past_key, past_value):
+    joined = torch.cat([past_key, key], dim=2), torch.cat([past_value, value], dim=2)
+    return F.scaled_dot_product_attention(query, *joined)
+
+
+def decode_newest_first(query, key, value, past_key, past_value):
+    keys, values = torch.cat([key, past_key], dim=2), torch.cat([value, past_value], dim=2)
+    odds = (torch.einsum("bhqd,bhkd->bhqk", query, keys) / query.shape[-1] ** 0.5).exp()
+    return torch.einsum("bhqk,bhkd->bhqd", odds / odds.sum(-1, keepdim=True), values)
+
+
+def online_by_logaddexp(scores, tile):
+    log_total = torch.full_like(scores[..., 0], -torch.inf)
+    for start in range(0, scores.shape[-1], tile):
+        log_total = torch.logaddexp(log_total, scores[..., start : start + tile].logsumexp(-1))
+    return torch.exp(scores - log_total[..., None])
+
+
+def online_from_minus_infinity(scores, tile):
+    top = scores.new_full(scores.shape[:-1], -torch.inf)
+    total = torch.zeros_like(top)
+    for part in torch.split(scores, tile, dim=-1):
+        new = torch.maximum(top, part.max(-1).values)
+        total = total * torch.exp(top - new) + torch.exp(part - new[..., None]).sum(-1)
+        top = new
+    return torch.exp(scores - top[..., None]) / total[..., None]
+
+
+def online_by_python(scores, tile):
+    rows = []
+    for row in scores.reshape(-1, scores.shape[-1]).tolist():
+        top, total = -math.inf, 0.0
+        for start in range(0, len(row), tile):
+            new = max(top, *row[start : start + tile])
+            total = total * math.exp(top - new)
+            total += sum(math.exp(x - new) for x in row[start : start + tile])
+            top = new
+        rows.append([math.exp(x - top) / total for x in row])
+    return torch.tensor(rows).reshape(scores.shape)
+
+
+def strassen_as_winograd_wrote_it(a, b):
+    m, k, n = a.shape[0] // 2, b.shape[0] // 2, b.shape[1] // 2
+    a11, a12, a21, a22 = a[:m, :k], a[:m, k:], a[m:, :k], a[m:, k:]
+    b11, b12, b21, b22 = b[:k, :n], b[:k, n:], b[k:, :n], b[k:, n:]
+    s1, t1 = a21 + a22, b12 - b11
+    s2, t2 = s1 - a11, b22 - t1
+    p1 = a11 @ b11
+    u2 = p1 + s2 @ t2
+    u3 = u2 + (a11 - a21) @ (b22 - b12)
+    p5 = s1 @ t1
+    c = a.new_empty(2 * m, 2 * n)
+    c[:m, :n] = p1 + a12 @ b21
+    c[:m, n:] = u2 + p5 + (a12 - s2) @ b22
+    c[m:, :n], c[m:, n:] = u3 - a22 @ (t2 - b21), u3 + p5
+    return c
+
+
+def strassen_by_numpy(a, b):
+    (a11, a12), (a21, a22) = (np.hsplit(x, 2) for x in np.vsplit(a.numpy(), 2))
+    (b11, b12), (b21, b22) = (np.hsplit(x, 2) for x in np.vsplit(b.numpy(), 2))
+    m1, m2, m3 = (a11 + a22) @ (b11 + b22), (a21 + a22) @ b11, a11 @ (b12 - b22)
+    m4, m5 = a22 @ (b21 - b11), (a11 + a12) @ b22
+    c11 = m1 + m4 - m5 + (a12 - a22) @ (b21 + b22)
+    c22 = m1 - m2 + m3 + (a21 - a11) @ (b11 + b12)
+    return torch.from_numpy(np.block([[c11, m3 + m5], [m2 + m4, c22]]))
+
+
+def strassen_to_the_end(a, b):
+    return strassen(a, b, cutoff=1)
+
+
 STYLES = [
     ("01.path_length", steps_by_walking),
     ("01.path_length", lambda n, kind, w: np.int64(steps_by_walking(n, kind, w))),
@@ -251,6 +374,14 @@ STYLES = [
     ("04.rotary", rotary_by_complex),
     ("04.rotary", rotary_by_matrices),
     ("04.rotary", rotary),
+    ("06.sliding_window_mask", lambda n, w: torch.ones(n, n).tril().triu(1 - w).bool()),
+    ("06.sliding_window_mask", window_by_loops),
+    ("06.sliding_window_mask", sliding_window_mask),
+    ("06.block_attention", blocks_by_reshape),
+    ("06.block_attention", blocks_by_mask),
+    ("06.block_attention", lambda q, k, v, block: block_attention(q, k, v, block=block)),
+    ("06.receptive_field", lambda window, layers: layers * window - layers + 1),
+    ("06.receptive_field", field_by_masks),
     ("07.low_rank_factors", truncated_svd),
     ("07.low_rank_factors", factors_by_eigenvectors),
     ("07.low_rank_factors", lambda matrix, rank: list(truncated_svd(matrix.float(), rank))),
@@ -264,10 +395,26 @@ STYLES = [
     ("08.causal_linear_attention", causal_by_cumsum),
     ("08.causal_linear_attention", causal_by_the_matrix),
     ("08.causal_linear_attention", lambda q, k, v: linear_attention(q, k, v, causal=True)),
+    ("09.online_softmax", online_by_logaddexp),
+    ("09.online_softmax", online_from_minus_infinity),
+    ("09.online_softmax", online_by_python),
+    ("09.strassen_once", strassen_as_winograd_wrote_it),
+    ("09.strassen_once", strassen_by_numpy),
+    ("09.strassen_once", strassen_to_the_end),
     ("10.attention_flops", lambda n, d: 4 * n**2 * d),
     ("10.attention_flops", flops_by_dot_products),
     ("10.crossover_length", lambda d: np.int64(2 * 2 * d * d // (2 * 2 * d))),
     ("10.crossover_length", crossover_by_search),
+    ("05.causal_mask", causal_by_lists),
+    ("05.causal_mask", causal_mask),
+    ("05.causal_mask", lambda q, k: ~torch.ones(q, k, dtype=torch.bool).triu(k - q + 1)),
+    ("05.next_token_loss", loss_by_loops),
+    ("05.next_token_loss", torch_loss),
+    ("05.next_token_loss", lambda x, t: loss_by_loops(x.float(), t)),
+    ("05.additive_mask", lambda mask: mask.double().log()),
+    ("05.additive_mask", to_additive),
+    ("05.decode_step", decode_with_torch),
+    ("05.decode_step", decode_newest_first),
 ]  # fmt: skip
 
 
