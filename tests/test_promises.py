@@ -41,7 +41,7 @@ def test_the_cells_hold_a_tick_a_dash_or_a_cross_with_the_number():
     assert cells == ["✓", "–", "✗ 0.84", "✗"]
     assert html.count('scope="col"') == 3 and html.count('scope="row"') == 2
     assert "<b>" not in html and 'title="x8 &quot;on&quot; the last key"' in html
-    assert "No later word &amp; no earlier output" in html
+    assert "is causal: No later word &amp; no earlier output" in html
     assert html.count("<small>") == 1  # a package is named where it is not the implementation
 
 

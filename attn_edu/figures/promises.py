@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from html import escape
 
 _KEPT = "background:rgba(0,119,187,.13)"
-_BROKEN = "background:rgba(213,94,0,.30);font-weight:600"
+_UPWARDS = "writing-mode:vertical-rl;transform:rotate(180deg);white-space:nowrap"
+_BROKEN = "white-space:nowrap;background:rgba(213,94,0,.30);font-weight:600"
 
 
 class Promises:
@@ -36,30 +37,41 @@ class Promises:
 
     def describe(self) -> str:
         """The table in a sentence or two."""
-        rows = {name: self._found["results"][name] for name in self.names}
-        applied = sum(r["holds"] is not None for row in rows.values() for r in row.values())
         faults = {name: self.broken(name) for name in self.names}
-        count = sum(map(len, faults.values()))
         said = [
             f"{name}: {', '.join(map(_words, broken))}" for name, broken in faults.items() if broken
         ]
-        text = f"{len(rows)} implementations, {applied} promises that apply, {count} not kept."
-        return " ".join([text, "; ".join(said)]).strip() + ("." if said else "")
+        return f"{self._counts()} {'; '.join(said)}.".replace(" .", "")
+
+    def _counts(self) -> str:
+        rows = [self._found["results"][name] for name in self.names]
+        results = [row[p]["holds"] for row in rows for p in self.properties]
+        applied = sum(holds is not None for holds in results)
+        kept = f"{applied} promises that apply, {results.count(False)} not kept."
+        return f"{len(rows)} implementations, {kept}"
 
     def to_html(self) -> str:
         """The table: a tick, or a cross with what was measured; a dash where nothing applies."""
-        notes = self._found.get("descriptions", {})
         heads = "".join(
-            f'<th scope="col" title="{escape(notes.get(p, ""))}" '
-            f'style="vertical-align:bottom;font-weight:400">{escape(_words(p))}</th>'
+            f'<th scope="col" style="vertical-align:bottom;font-weight:400">'
+            f'<span style="{_UPWARDS}">{escape(_words(p))}</span></th>'
             for p in self.properties
         )
         rows = "".join(self._row(name) for name in self.names)
+        notes = self._found.get("descriptions", {})
+        asked = "".join(
+            f"<li>{escape(_words(p))}: {escape(notes[p])}</li>"
+            for p in self.properties
+            if p in notes
+        )
         return (
-            '<div style="overflow-x:auto"><table style="font-size:.85em">'
-            f'<caption style="text-align:left">{escape(self.describe())}</caption>'
-            f'<thead><tr><th scope="col">implementation</th>{heads}</tr></thead>'
-            f"<tbody>{rows}</tbody></table></div>"
+            '<div tabindex="0" role="region" aria-label="Who keeps which promise" '
+            'style="overflow-x:auto"><table style="font-size:.85em">'
+            f'<caption style="text-align:left">{escape(self._counts())}</caption>'
+            f'<thead><tr><th scope="col" style="vertical-align:bottom">implementation</th>{heads}'
+            f"</tr></thead><tbody>{rows}</tbody></table>"
+            + (f'<ul style="font-size:.85em">{asked}</ul>' if asked else "")
+            + "</div>"
         )
 
     def _row(self, name: str) -> str:

@@ -22,7 +22,7 @@ const LOOK = `
 .stage > div { overflow-x: auto; max-width: 100%; }
 table.bill { border-collapse: collapse; font-size: 12.5px; font-variant-numeric: tabular-nums; }
 .bill caption { text-align: left; color: var(--quiet); padding-bottom: 4px; }
-.bill td, .bill th { text-align: right; padding: 1.5px 7px; font-weight: 400; white-space: nowrap; color: var(--ink); }
+.bill td, .bill th { text-align: right; padding: 0 7px; line-height: 20px; font-weight: 400; white-space: nowrap; color: var(--ink); }
 .bill thead th { color: var(--quiet); border-bottom: 1px solid var(--line); }
 .bill th:first-child { text-align: left; padding-left: 0; }
 .bill tr.over { box-shadow: inset 0 0 0 2px var(--focus); }
@@ -143,7 +143,7 @@ export async function mountBill(host, first, hooks = {}) {
     const table = rows[0].row.closest("table"),
       beside = self.width - table.offsetWidth - 24;
     const width = Math.min(beside >= 420 ? beside : self.width, 860),
-      height = clamp(width * (beside < 420 ? 0.55 : 0.75), 461, 290);
+      height = clamp(width * (beside < 420 ? 0.46 : 0.75), 461, 290);
     chart = new LogLog(width, height, [LENGTHS[0], LENGTHS.at(-1)], [1, 10]);
     update();
   }
