@@ -49,16 +49,23 @@ def main(arguments: list[str] = ()) -> None:
         with torch.no_grad():
             for name in wanted:
                 measure_group(name, rounds, found)
-                RESULTS.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+                write(RESULTS, found)
     finally:
         torch.set_num_threads(threads)
     if options.store:
-        STORED.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+        write(STORED, found)
 
 
 def read(path: Path) -> dict:
     """The numbers kept so far."""
     return json.loads(path.read_text("utf-8")) if path.is_file() else {"groups": {}, "points": []}
+
+
+def write(path: Path, found: dict) -> None:
+    """Keep the numbers, the groups in their order."""
+    order = list(GROUPS)
+    groups = sorted(found["groups"].items(), key=lambda group: order.index(group[0]))
+    path.write_text(json.dumps({**found, "groups": dict(groups)}, indent=1) + "\n", "utf-8")
 
 
 def measure_group(name: str, rounds: int, found: dict) -> None:
