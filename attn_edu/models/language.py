@@ -6,8 +6,7 @@ from numbers import Real
 import torch
 from torch import Tensor, nn
 
-from attn_edu.attention import causal_mask, sinusoidal_positions
-from attn_edu.attention.key_value import KeyValueCache
+from attn_edu.attention import KeyValueCache, causal_mask, sinusoidal_positions
 from attn_edu.models.baselines import RECURRENT
 from attn_edu.models.checks import check_one_of, check_positive
 from attn_edu.models.transformer import TransformerStack
