@@ -11,6 +11,7 @@ writes them to `data/bench.json`, where chapter 10 reads them as another machine
 
 import argparse
 import datetime
+import hashlib
 import json
 import time
 from pathlib import Path
@@ -54,6 +55,7 @@ def main(arguments: list[str] = ()) -> None:
         torch.set_num_threads(threads)
     if options.store:
         write(STORED, found)
+        print(f"{STORED.name}: SHA-256 {hashlib.sha256(STORED.read_bytes()).hexdigest()}")
 
 
 def read(path: Path) -> dict:
