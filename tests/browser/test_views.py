@@ -35,6 +35,10 @@ LIVE = [
     "print('READ', live.layer, live.head, live.selection, steps.temperature)",
     "print('HEARD', len(heard), round(steps.scale, 3))",
     "live.update(weights=torch.eye(3), tokens=['ein', 'zwei', 'drei'])",
+    "reach = MaskReach({'window 2': sliding_window_mask(6, 2)}, list('abcdef')).live(); reach",
+    "split = HeadSplit(4, 3, 4, list('abcd')).live(); split",
+    "reach.depth = 3; reach.selection = 4; split.n = 3; split.n_heads = 2",
+    "print('MOVED', reach.depth, reach.selection, split.n, split.n_heads, split.selection)",
 ]
 
 
@@ -411,4 +415,18 @@ def test_live_views_speak_with_python_both_ways(lab, page_of):
     assert "HEARD 3 0.758" in output(page, 7).inner_text()
     run_cell(lab, page, 8)
     assert map_.get_by_role("application", name="3 words by 3").count() == 1
+    for at in (9, 10, 11):
+        run_cell(lab, page, at)
+    reach, split = output(page, 9), output(page, 10)
+    reach.get_by_text("After 3 layers, “e” reaches, of 6 words: 4 with window 2").wait_for()
+    assert split.get_by_label("Heads", exact=True).input_value() == "2"
+    assert split.get_by_label("Words", exact=True).input_value() == "3"
+    reach.get_by_role("application").focus()
+    for key in ("ArrowUp", "ArrowLeft"):
+        page.keyboard.press(key)
+    split.get_by_label("Heads", exact=True).select_option("12")
+    split.locator("canvas").first.click(position={"x": 60, "y": 40})
+    lab.wait_idle(page)
+    run_cell(lab, page, 12)
+    assert "MOVED 2 3 3 12 0" in output(page, 12).inner_text()
     assert not lab.errors(page) and not lab.console_errors(page)
