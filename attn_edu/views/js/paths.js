@@ -1,6 +1,7 @@
 // How far a word reaches through layers of masks, and the lines that show by which words.
 
 const MOST = 64; // words; the lines among more of them are too many to draw
+const CROWD = 70; // lines from one layer to the next; more of them are drawn paler
 const ROW = 9; // the height, in pixels, of a row of words
 const NAMED = 56; // the room, in pixels, that "layer 1" takes
 
@@ -49,15 +50,17 @@ export function drawPaths(pen, ink, { heat, masks }, { n, layers }, { depth, wor
       below = new Set(level);
     if (bare || left < NAMED) pen.text(t || "", left - 4, y, quiet);
     else pen.text(t ? `layer ${t}` : "words", left - 10, y, quiet);
-    const alpha = level.size > 8 ? 0.35 : 0.8;
+    const lines = [];
     for (const i of t ? level : []) {
       for (let j = 0; j < n; j++) {
         if (j !== i && !sees(t, i, j)) continue;
         below.add(j);
-        if (n <= MOST)
-          pen.curve(x(i), y, x(j), y + rise, { stroke: ink.quiet, width: 1, alpha, bend: 0 });
+        lines.push([x(i), y, x(j), y + rise]);
       }
     }
+    const alpha = lines.length > CROWD ? 0.35 : 0.8;
+    if (n <= MOST)
+      for (const line of lines) pen.curve(...line, { stroke: ink.quiet, width: 1, alpha, bend: 0 });
     const size = Math.min(rise - 2, ROW);
     for (let j = 0, from = 0; j < n; j++) {
       const has = level.has(j),
