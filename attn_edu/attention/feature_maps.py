@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral, Real
 
 import torch
@@ -53,8 +54,8 @@ def performer_features(
         scale: ``1 / sqrt(d_head)`` for the weights of `scaled_dot_product_attention`.
 
     Returns:
-        A function ``(…, d_head) -> (…, n_features)``, in float32 at least. It keeps its
-        directions; call `performer_features` again for others.
+        A function ``(…, d_head) -> (…, n_features)``, in float32 at least, also under
+        ``torch.autocast``. It keeps its directions; call `performer_features` again for others.
 
     Raises:
         ValueError: a size below 1, or a scale that is no finite number above 0; the function that
@@ -78,7 +79,8 @@ def performer_features(
         if x.shape[-1] != d_head:
             raise ValueError(f"x: got {tuple(x.shape)}; the last axis must be d_head = {d_head}.")
         x = x.to(wide(x)) * math.sqrt(scale)
-        exponents = x @ directions.to(x).mT - x.square().sum(dim=-1, keepdim=True) / 2
+        with full_precision(x):
+            exponents = x @ directions.to(x).mT - x.square().sum(dim=-1, keepdim=True) / 2
         return exponents.exp() / math.sqrt(n_features)  # (…, m)
 
     return positive_features
@@ -99,3 +101,11 @@ def _orthogonal_directions(d: int, count: int, generator: torch.Generator | None
 def wide(x: Tensor) -> torch.dtype:
     """The dtype to compute in: half precision overflows in a sum over thousands of keys."""
     return torch.promote_types(x.dtype, torch.float32)
+
+
+def full_precision(x: Tensor) -> AbstractContextManager:
+    """Products in the dtype of ``x``, also under ``torch.autocast``, which halves that."""
+    kind = x.device.type
+    if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
+        return torch.autocast(kind, enabled=False)
+    return nullcontext()

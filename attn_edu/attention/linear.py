@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attn_edu.attention.dot_product import check_inputs, check_tensor, weighted_sum
-from attn_edu.attention.feature_maps import FeatureMap, elu_plus_one, wide
+from attn_edu.attention.feature_maps import FeatureMap, elu_plus_one, full_precision, wide
 
 CHUNK = 64  # positions that are compared with each other at once, in the causal form
 
@@ -42,9 +42,9 @@ def linear_attention(
             queries, the queries are the last positions, as in `causal_mask`.
 
     Returns:
-        ``(…, n_query, d_value)``, in the dtype of the inputs; sums are kept in float32 at least. A
-        query gets zeros where no key is there, or where all weights are 0 (features so small that
-        they round to it).
+        ``(…, n_query, d_value)``, in the dtype of the inputs; sums are kept in float32 at least,
+        also under ``torch.autocast``. A query gets zeros where no key is there, or where all
+        weights are 0 (features so small that they round to it).
 
     Raises:
         ValueError: a wrong shape, dtype or device; a mask with a row for each query; features that
@@ -144,21 +144,23 @@ def linear_attention_step(
 
 def _absorb(state: State | None, phi_key: Tensor, value: Tensor) -> State:
     """The state ``(S, z)`` after some more positions: ``(…, m, d_value)`` and ``(…, m)``."""
-    products = phi_key.mT @ value.to(phi_key.dtype)
-    total = phi_key.sum(dim=-2)
+    with full_precision(phi_key):
+        products = phi_key.mT @ value.to(phi_key.dtype)
+        total = phi_key.sum(dim=-2)
     return (products, total) if state is None else (state[0] + products, state[1] + total)
 
 
 def _read(state: State, phi_query: Tensor, phi_key=None, value=None) -> Tensor:
     """What queries find in the state, and in the positions of their own chunk up to themselves."""
     products, total = state
-    sums = phi_query @ products  # (…, n_query, d_value)
-    weight = phi_query @ total.unsqueeze(-1)  # (…, n_query, 1)
-    if phi_key is not None:
-        weights = (phi_query @ phi_key.mT).tril()  # (…, chunk, chunk)
-        earlier = torch.ones(weights.shape[-2:], dtype=torch.bool, device=weights.device).tril()
-        sums = sums + weighted_sum(weights, value.to(weights.dtype), earlier)
-        weight = weight + weights.sum(dim=-1, keepdim=True)
+    with full_precision(phi_query):
+        sums = phi_query @ products  # (…, n_query, d_value)
+        weight = phi_query @ total.unsqueeze(-1)  # (…, n_query, 1)
+        if phi_key is not None:
+            weights = (phi_query @ phi_key.mT).tril()  # (…, chunk, chunk)
+            earlier = torch.ones(weights.shape[-2:], dtype=torch.bool, device=weights.device).tril()
+            sums = sums + weighted_sum(weights, value.to(weights.dtype), earlier)
+            weight = weight + weights.sum(dim=-1, keepdim=True)
     return sums / weight.masked_fill(weight == 0, 1)
 
 

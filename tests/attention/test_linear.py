@@ -153,6 +153,34 @@ def test_sums_over_16384_keys_neither_overflow_nor_lose_their_digits(dtype):
         assert_close(got.double(), wanted, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("given", [torch.float32, torch.bfloat16])
+def test_autocast_leaves_the_sums_in_float32(given):
+    n = 16_384
+    query, key, value = (x.to(given) for x in drawn(n, n))
+    value = value + 3  # a state of bfloat16 would be off by 0.3 here
+    for name in ("elu_plus_one", "performer"):
+        for causal in (False, True):
+            options = {"feature_map": MAPS[name], "causal": causal}
+            wanted = linear_attention(query, key, value, **options)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                got = linear_attention(query, key, value, **options)
+            assert got.dtype == given
+            assert_close(got, wanted, rtol=1e-6, atol=1e-6)
+
+
+def test_autocast_leaves_the_state_and_the_random_features_in_float32():
+    query, key, value = (x[0].float() for x in drawn(1, 1))
+    wanted = linear_attention_step(None, query, key, value)
+    features = MAPS["performer"](query)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        state, output = linear_attention_step(None, query, key, value)
+        assert_close(MAPS["performer"](query), features)
+        learned = torch.nn.Linear(D, 5)  # a map with weights still runs under autocast
+        mapped = linear_attention_step(None, query, key, value, feature_map=learned)
+    assert_close((state, output), wanted)  # dtypes as well
+    assert mapped[0][0].dtype == torch.float32
+
+
 def test_huge_inputs_give_finite_outputs_within_the_values():
     query, key, value = drawn(5, 7)
     for size in (30, 1e6):
