@@ -1,0 +1,201 @@
+"""What chapter 05 defines and what its file holds, run again and held against the package."""
+
+import ast
+import importlib.util
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import jupytext
+import pytest
+import torch
+import torch.nn.functional as F
+
+from attn_edu.attention import KeyValueCache, MultiHeadAttention, causal_mask
+from attn_edu.datasets import load_tensors, shakespeare
+from attn_edu.models import LanguageModel, NGram, count_parameters
+
+ROOT = Path(__file__).parents[2]
+TEXT = shakespeare()
+HELD_OUT = TEXT.encode(TEXT.held_out)
+
+
+@pytest.fixture(scope="module")
+def chapter():
+    """The imports, functions and classes of the chapter, and a few of its names."""
+    text = (ROOT / "notebooks" / "src" / "05_causal.md").read_text("utf-8")
+    code = [c.source for c in jupytext.reads(text, fmt="md:myst").cells if c.cell_type == "code"]
+    keep = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+    names = {"text", "learn", "held_out", "vocabulary", "words", "n", "place", "past", "d", "draw"}
+    names |= {"x", "w_query", "w_key", "w_value", "ones", "versions", "real", "both", "matrices"}
+    names |= {"d_model", "n_layers", "out"}
+
+    def wanted(node):
+        if isinstance(node, ast.Assign):
+            targets = [t for target in node.targets for t in ast.walk(target)]
+            return any(isinstance(t, ast.Name) and t.id in names for t in targets)
+        return isinstance(node, keep)
+
+    body = [node for source in code for node in ast.parse(source).body if wanted(node)]
+    namespace = {}
+    exec(compile(ast.Module(body, type_ignores=[]), "05_causal", "exec"), namespace)
+    return SimpleNamespace(**namespace)
+
+
+@pytest.fixture(scope="module")
+def script():
+    path = ROOT / "data" / "scripts" / "shakespeare_lm.py"
+    spec = importlib.util.spec_from_file_location("shakespeare_lm", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return load_tensors("shakespeare_lm.safetensors", "shakespeare_lm.py")
+
+
+@pytest.fixture(scope="module")
+def model(stored, script):
+    model = script.large()
+    weights = {name[3:]: x for name, x in stored[0].items() if name.startswith("lm.")}
+    model.load_state_dict(weights)
+    return model.eval()
+
+
+# The file
+
+
+def test_the_stored_model_is_as_good_as_its_last_score_says(stored, model, script):
+    scores = stored[0]["bits"]
+    assert script.bits(model, every=8) == pytest.approx(scores[-1, 1].item(), abs=0.01)
+    assert scores[:, 0].tolist() == list(range(0, script.STEPS + 1, script.EVERY))
+    assert count_parameters(model) == int(stored[1]["parameters"])
+
+
+def test_it_beats_bigram_and_trigram(stored):
+    rows = HELD_OUT[:20_000]
+    counted = NGram(3, len(TEXT.alphabet)).fit(TEXT.encode(TEXT.train))
+    bigram, trigram = (-counted.probabilities(rows, order).log2().mean() for order in (2, 3))
+    assert stored[0]["bits"][-1, 1] < trigram - 0.3 < bigram
+
+
+def test_the_recurrent_network_has_as_many_parameters(stored, script):
+    ours, theirs = (int(stored[1][name]) for name in ("parameters", "parameters.lstm"))
+    assert abs(theirs - ours) < 0.03 * ours
+    assert stored[0]["bits.lstm"].shape == stored[0]["bits"].shape
+
+
+def test_the_small_models_were_run_for_three_seeds(stored):
+    for name in ("bits.scaled", "bits.unscaled"):
+        runs = stored[0][name]
+        assert runs.shape[0] == 3
+        assert runs[..., 1].unique().numel() > runs[0].shape[0]
+        assert ((runs[:, -1, 1] > 2) & (runs[:, -1, 1] < 5)).all()
+
+
+def test_a_short_run_of_the_script_learns(script):
+    torch.manual_seed(0)
+    scores = script.taught(script.small(True), 16, 20, 10, lr=3e-3)
+    assert scores[:, 0].tolist() == [0, 10, 20]
+    assert scores[-1, 1] < scores[0, 1]
+
+
+# The chapter
+
+
+def test_answers_stand_one_character_later(chapter, script):
+    for draw in (chapter.excerpts(length=9, batch=4), script.excerpts(9, 4)):
+        read, answers = draw(torch.Generator().manual_seed(3))
+        assert read.shape == answers.shape == (4, 9)
+        assert read[:, 1:].equal(answers[:, :-1])
+        for row, last in zip(read, answers[:, -1:]):
+            assert TEXT.decode(torch.cat([row, last])) in TEXT.train
+
+
+def test_bits_are_minus_the_logarithm_of_the_probability(chapter):
+    logits, targets = torch.randn(2, 5, 7).double(), torch.randint(7, (2, 5))
+    by_hand = [
+        -math.log2(logits[b, t].softmax(-1)[targets[b, t]]) for b in range(2) for t in range(5)
+    ]
+    wanted = sum(by_hand) / len(by_hand)
+    assert chapter.bits_lost(logits, targets).item() == pytest.approx(wanted)
+
+
+def test_the_test_of_the_future_finds_what_the_jacobian_says(chapter):
+    """The exact derivative, where there is one, agrees with the nudge of one word."""
+    x = chapter.x.double()
+    weights = [w.double() for w in (chapter.w_query, chapter.w_key, chapter.w_value)]
+    for name, attend in chapter.versions.items():
+        if name == "tril(diagonal=-1)":
+            continue  # NaN in the first row
+
+        def of_memory(memory, attend=attend):
+            return attend(x @ weights[0], memory @ weights[1], memory @ weights[2])
+
+        jacobian = torch.autograd.functional.jacobian(of_memory, x).abs().amax(dim=(1, 3))
+        assert chapter.who_moves_whom(attend).equal(jacobian > 0), name
+
+
+def test_the_readers_cache_does_what_the_packages_does(chapter):
+    layer, x = MultiHeadAttention(8, 2).double(), torch.randn(2, 7, 8).double()
+    outputs = []
+    for cache in (chapter.Memory(), KeyValueCache()):
+        with torch.no_grad():
+            parts = [
+                layer(new, mask=causal_mask(new.shape[1], len(cache) + new.shape[1]), cache=cache)
+                for new in x.split([3, 1, 3], dim=1)
+            ]
+        outputs.append(torch.cat(parts, dim=1))
+        assert len(cache) == 7
+    torch.testing.assert_close(*outputs)
+
+
+def test_multiplications_of_a_step_by_hooks(chapter):
+    """Every linear layer counts its own; the two products of attention are added by hand."""
+    model, n, counted = LanguageModel(64, 128, 4, 4, 256, position="rotary", bias=False), 9, [0]
+
+    def count(module, inputs, output):
+        counted[0] += inputs[0].numel() * module.out_features
+
+    for module in model.modules():
+        if isinstance(module, torch.nn.Linear):
+            module.register_forward_hook(count)
+    model(HELD_OUT[:n])
+    attention = 4 * 2 * n * n * 128
+    assert counted[0] + attention == chapter.for_one_more(n, cached=False)
+
+
+def test_one_pass_is_every_prefix(model):
+    with torch.no_grad():
+        whole = model(HELD_OUT[:40])
+        for t in (1, 7, 40):
+            torch.testing.assert_close(model(HELD_OUT[:t])[-1], whole[t - 1], rtol=1e-4, atol=1e-4)
+
+
+def test_writing_is_drawing_from_the_shares(chapter, model):
+    """At temperature 0 the likeliest, each time; the same seed writes the same."""
+    written = chapter.write(model, "MACBETH.\n", 12, 0)
+    tokens = TEXT.encode(written)
+    with torch.no_grad():
+        logits = model(tokens[:-1])
+    assert logits[8:].argmax(dim=-1).equal(tokens[9:])
+    one, other, third = (chapter.write(model, "To ", 30, 1.0, seed) for seed in (1, 1, 2))
+    assert one == other != third
+
+
+def test_the_reader_is_the_packages_language_model(chapter):
+    """The listing, rebuilt in the chapter, against `LanguageModel` with the same weights."""
+    reader = chapter.Reader()
+    sizes = (chapter.vocabulary, 64, 4, 2, 64)
+    model = LanguageModel(*sizes, position="sinusoidal", tie=False)
+    with torch.no_grad():
+        model.tokens.weight.copy_(reader.embed.weight)
+        model.output.weight.copy_(reader.out.weight)
+        reader.out.bias.zero_()
+        model.stack.blocks.load_state_dict(reader.layers.state_dict())
+        model.stack.norm.load_state_dict(reader.norm.state_dict())
+        got, wanted = reader(HELD_OUT[None, :30]), model(HELD_OUT[None, :30])
+    torch.testing.assert_close(got, wanted)
+    assert F.mse_loss(got, wanted).item() < 1e-8
