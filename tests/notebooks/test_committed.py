@@ -8,10 +8,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from attn_edu import views
 from attn_edu.cli.environment import ROOT
 from attn_edu.cli.notebooks import CHANGING, WIDGET_VIEW, faults, from_text, to_json, visible
 from attn_edu.course import NOTEBOOKS, chapters
-from attn_edu.views import AttentionMap, AttentionSteps, HeadSplit
 from attn_edu.views.bundle import bundle
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -20,7 +20,7 @@ from accessibility import findings
 
 HEADINGS = ["What you will be able to do", "Before you start"]
 ENDINGS = ["Check yourself", "What we measured", "Where to go next"]
-KINDS = (AttentionMap, AttentionSteps, HeadSplit)
+KINDS = [getattr(views, name) for name in views.__all__]
 LIMIT = 1_500_000  # bytes
 TRACES = re.compile(r"Traceback \(most recent|^\w*(Error|Exception|Warning): ", re.MULTILINE)
 
@@ -96,7 +96,9 @@ def test_views_carry_the_present_javascript(chapter, notebook):
         "".join(o.get("data", {}).get("text/html", "")) for c in code(notebook) for o in c.outputs
     ]
     stale = [
-        html[:80] for html in shown if "attn-edu" in html and not any(js in html for js in present)
+        html[:80]
+        for html in shown
+        if 'class="attn-edu"' in html and not any(js in html for js in present)
     ]
     assert stale == [], f"make notebooks ARGS={chapter.number}"
 
