@@ -51,17 +51,16 @@ def nystrom_attention(
     _check_size("landmarks", landmarks)
     _check_size("iterations", iterations)
     n_query, n_key = query.shape[-2], key.shape[-2]
-    if mask is None and n_key <= landmarks:
-        return scaled_dot_product_attention(query, key, value)
     if mask is not None and mask.shape[-2] != 1:
         raise ValueError(
             f"mask: got {tuple(mask.shape)}; accepted is (…, 1, n_key), the same keys for every "
             "query: a landmark mixes many positions, and no query can see half of it."
         )
-    query_marks, asked = _landmarks(query, landmarks, mask if n_query == n_key else None)
+    if (mask is None and n_key <= landmarks) or 0 in (n_query, n_key):
+        return scaled_dot_product_attention(query, key, value, mask=mask)
+    query_marks, _ = _landmarks(query, landmarks, mask if n_query == n_key else None)
     key_marks, kept = _landmarks(key, landmarks, mask)
-    both = kept if asked is None else asked.mT & kept
-    inverse = _pseudo_inverse(query_marks, key_marks, both, iterations)
+    inverse = _pseudo_inverse(query_marks, key_marks, iterations)
     seen = scaled_dot_product_attention(query_marks, key, value, mask=mask)
     summary = (inverse @ seen.to(inverse.dtype)).to(value.dtype)  # (…, landmarks, d_value)
     if mask is not None:  # landmarks that are single keys: their own values, exactly
@@ -84,24 +83,24 @@ def _landmarks(x: Tensor, landmarks: int, mask: Tensor | None) -> tuple[Tensor, 
     visible = visible.expand(*visible.shape[:-1], n)  # (…, 1, n)
     place = visible.cumsum(dim=-1) - 1  # counted among the visible ones
     count = visible.sum(dim=-1, keepdim=True)  # (…, 1, 1)
-    segment = torch.where(count <= m, place, place * m // count.clamp(min=1))
+    segment = place * m // count.clamp(min=1)  # some are empty where count < m
     member = visible & (segment == torch.arange(m, device=x.device)[:, None])  # (…, m, n)
     size = member.sum(dim=-1, keepdim=True)  # (…, m, 1)
     means = (member.to(x.dtype) / size.clamp(min=1)) @ torch.where(visible.mT, x, 0)
     return means, None if mask is None else (size > 0).mT
 
 
-def _pseudo_inverse(query: Tensor, key: Tensor, mask: Tensor | None, iterations: int) -> Tensor:
+def _pseudo_inverse(query: Tensor, key: Tensor, iterations: int) -> Tensor:
     """Of the attention A among landmarks (Razavi et al., 2014), each matrix by itself.
 
-    The start is Aᵀ divided by a bound on the square of its norm: its rows add up to 1, and its
-    columns to at most ``columns``. What the mask hides is 0 and stays 0.
+    The start is Aᵀ divided by a bound on the square of its norm: the rows of A add up to 1, and its
+    columns to at most ``columns``.
     """
     if query.dtype.itemsize < 4:  # 16 bits have too few digits for the products below
         query, key = query.float(), key.float()
-    a = attention_map(scaled_dot_product_attention, query, key, mask=mask)
+    a = attention_map(scaled_dot_product_attention, query, key)
     columns = a.sum(dim=-2, keepdim=True).amax(dim=-1, keepdim=True)
-    inverse = a.mT / columns.clamp(min=1 / a.shape[-1])
+    inverse = a.mT / columns
     one = torch.eye(a.shape[-2], dtype=a.dtype, device=a.device)
     for _ in range(iterations):
         near = a @ inverse  # approaches the identity

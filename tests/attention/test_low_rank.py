@@ -328,6 +328,15 @@ def test_equal_keys_give_the_mean_of_the_values():
     assert_close(output, value.mean(dim=1, keepdim=True).expand(-1, 5, -1))
 
 
+@pytest.mark.parametrize(("n_query", "n_key"), [(0, 7), (5, 0), (0, 0)])
+def test_no_queries_or_no_keys(n_query, n_key):
+    inputs = draw(2, n_query, 4), draw(2, n_key, 4), draw(2, n_key, 6)
+    for mask in (None, torch.ones(1, n_key).bool()):
+        output = nystrom_attention(*inputs, landmarks=3, mask=mask)
+        assert output.shape == (2, n_query, 6)
+        assert (output == 0).all()
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
