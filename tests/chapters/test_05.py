@@ -27,7 +27,7 @@ def chapter():
     code = [c.source for c in jupytext.reads(text, fmt="md:myst").cells if c.cell_type == "code"]
     keep = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
     names = {"text", "learn", "held_out", "vocabulary", "words", "n", "place", "past", "d", "draw"}
-    names |= {"x", "w_query", "w_key", "w_value", "ones", "versions", "real", "both", "matrices"}
+    names |= {"x", "w_query", "w_key", "w_value", "ones", "versions", "matrices"}
     names |= {"d_model", "n_layers", "out"}
 
     def wanted(node):
