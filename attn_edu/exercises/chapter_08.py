@@ -102,9 +102,12 @@ def _linear(
     scale=lambda d: 1.0,
     divide=_by_row,
     values=_same,
+    total=None,
 ):
     scaled = query * scale(query.shape[-1])
     weights = features[0](scaled) @ features[1](key).mT  # (…, n_query, n_key)
+    if total is not None:  # in place of the sum of the row
+        return weights @ values(value) / (features[0](scaled) @ total(key).unsqueeze(-1))
     return divide(weights) @ values(value)
 
 
@@ -169,6 +172,32 @@ LINEAR_ATTENTION = Exercise(
             {"divide": lambda weights: weights / weights.shape[-1]},
         ),
         Misconception(
+            "feature map on the sum of the keys",
+            "φ(k₁) + φ(k₂) is not φ(k₁ + k₂): first the features of each key, then their sum.",
+            {"total": lambda key: _elu_plus_one(key.sum(dim=-2))},
+        ),
+        Misconception(
+            "denominator without the feature map",
+            "The denominator is the sum of the weights, and the weights are made of φ(key): the "
+            "keys are summed as features here as well.",
+            {"total": lambda key: key.sum(dim=-2)},
+        ),
+        Misconception(
+            "a small number added to the denominator",
+            "Features of elu(x) + 1 are above 0, and so is their sum: there is nothing to guard "
+            "against. With 1e-6 added the weights no longer sum to 1.",
+            {"divide": lambda weights: weights / (weights.sum(dim=-1, keepdim=True) + 1e-6)},
+        ),
+        Misconception(
+            "feature map on the scores",
+            "φ(query · key) cannot be taken apart again, so every score would be needed. Query "
+            "and key go through the map each by itself, before the product.",
+            {
+                "features": (_same, _same),
+                "divide": lambda weights: _by_row(_elu_plus_one(weights)),
+            },
+        ),
+        Misconception(
             "each key shares itself out among the queries",
             "The sum runs over the keys of a row: the rows must sum to 1, and here the columns do.",
             {"divide": lambda weights: weights / weights.sum(dim=-2, keepdim=True)},
@@ -192,6 +221,12 @@ LINEAR_ATTENTION = Exercise(
                 "divide": _softmax_attention,
                 "scale": lambda d: 1 / math.sqrt(d),
             },
+        ),
+        Misconception(
+            "a softmax on each side",
+            "That is the efficient attention of Shen et al. (2021). Here each number of query and "
+            "key by itself goes through elu(x) + 1, and the row is divided by its sum.",
+            {"features": (lambda q: q.softmax(dim=-1), lambda k: k.softmax(dim=-2))},
         ),
         *_FEATURES,
     ),
@@ -236,7 +271,10 @@ def _causal(
     values=_same,
     run=_from_the_left,
     divide=lambda sums, total, everything: sums / total,
+    weights=None,
 ):
+    if weights is not None:  # of a whole matrix
+        return weights(query, key) @ value
     query, key = features[0](query * scale(query.shape[-1])), features[1](key)
     value = values(value)
     value = torch.cat([value, torch.ones_like(value[..., :1])], dim=-1)  # the last: denominators
@@ -248,6 +286,16 @@ def _causal(
 
 def _positions(sums):
     return torch.arange(1, sums.shape[-2] + 1, dtype=sums.dtype).unsqueeze(-1)
+
+
+def _causal_softmax(scores):
+    future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(diagonal=1)
+    return scores.masked_fill(future, -math.inf).softmax(dim=-1)
+
+
+def _everything_over_the_sum_so_far(products):
+    everything = products[..., :-1].sum(dim=-3, keepdim=True).expand_as(products[..., :-1])
+    return torch.cat([everything, products[..., -1:].cumsum(dim=-3)], dim=-1)
 
 
 CAUSAL_LINEAR_ATTENTION = Exercise(
@@ -313,6 +361,37 @@ CAUSAL_LINEAR_ATTENTION = Exercise(
             "no denominator",
             "The weights of a row must sum to 1. Carry Σ φ(key) along as well, and divide.",
             {"divide": lambda sums, total, everything: sums},
+        ),
+        Misconception(
+            "values of the whole sentence",
+            "The denominator stops at word t, the sum of values does not: every word sees the "
+            "words after it.",
+            {"run": _everything_over_the_sum_so_far},
+        ),
+        Misconception(
+            "a small number added to the denominator",
+            "Features of elu(x) + 1 are above 0, and so is their sum: there is nothing to guard "
+            "against. With 1e-6 added the weights no longer sum to 1. If the first word gave NaN, "
+            "add to the state first, then read.",
+            {"divide": lambda sums, total, everything: sums / (total + 1e-6)},
+        ),
+        Misconception(
+            "softmax attention",
+            "That is causal attention with the softmax and the n × n matrix. Here φ(query) · "
+            "φ(key) takes the place of exp(query · key).",
+            {"weights": lambda q, k: _causal_softmax(q @ k.mT / math.sqrt(q.shape[-1]))},
+        ),
+        Misconception(
+            "softmax of the products",
+            "The features take the place of the softmax: the future becomes 0, not −∞, and the "
+            "row is divided by its sum.",
+            {"weights": lambda q, k: _causal_softmax(_elu_plus_one(q) @ _elu_plus_one(k).mT)},
+        ),
+        Misconception(
+            "feature map on the scores",
+            "φ(query · key) cannot be taken apart again, so no state could be carried along. Query "
+            "and key go through the map each by itself, before the product.",
+            {"weights": lambda q, k: _by_row(_elu_plus_one(q @ k.mT).tril())},
         ),
         Misconception(
             "divided by the number of words so far",

@@ -257,11 +257,17 @@ def sum_over_axis_1(q, k, v):
     return torch.einsum("...m,...mv->...v", phi(q), S) / (phi(q) * z).sum(-1, keepdim=True)
 
 
-def read_before_writing(q, k, v):
+def map_of_the_summed_keys(q, k, v):
+    z = phi(k.sum(-2))
+    total = torch.einsum("...qm,...m->...q", phi(q), z)[..., None]
+    return phi(q) @ (phi(k).transpose(-1, -2) @ v) / total
+
+
+def read_before_writing(q, k, v, little=0.0):
     S, z, out = 0 * phi(k[..., 0, :, None]) * v[..., 0, None, :], 0 * k[..., 0, :], []
     for t in range(q.shape[-2]):
         read = torch.einsum("...m,...mv->...v", phi(q[..., t, :]), S)
-        out.append(read / (phi(q[..., t, :]) * z).sum(-1, keepdim=True))
+        out.append(read / ((phi(q[..., t, :]) * z).sum(-1, keepdim=True) + little))
         S = S + phi(k[..., t, :, None]) * v[..., t, None, :]
         z = z + phi(k[..., t, :])
     return torch.stack(out, -2)
@@ -413,9 +419,20 @@ BY_HAND = [
     ("08.linear_attention", without_denominator, "no denominator"),
     ("08.linear_attention", relu_without_denominator, "no denominator + relu as the feature map"),
     ("08.linear_attention", torch.nn.functional.scaled_dot_product_attention, "softmax attention"),
+    ("08.linear_attention", map_of_the_summed_keys, "feature map on the sum of the keys"),
     ("08.linear_attention", lambda q, k, v: v.mean(-2, True).expand(*q.shape[:-1], -1), None),
     ("08.causal_linear_attention", sum_over_axis_1, "sum running over the heads"),
     ("08.causal_linear_attention", read_before_writing, "the word itself left out"),
+    (
+        "08.causal_linear_attention",
+        lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True),
+        "softmax attention",
+    ),
+    (
+        "08.causal_linear_attention",
+        lambda q, k, v: read_before_writing(q, k, v, little=1e-6),
+        "a small number added to the denominator + the word itself left out",
+    ),
     ("08.causal_linear_attention", future_in_the_denominator, "denominator of the whole sentence"),
     ("09.online_softmax", lambda s, tile: s.softmax(-1), "the whole row at once"),
     ("09.online_softmax", lambda s, tile: s - s.logsumexp(-1, True), None),
