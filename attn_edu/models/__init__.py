@@ -11,11 +11,10 @@ from attn_edu.models.baselines import (
     make_reader,
     matched_width,
 )
+from attn_edu.models.block import FeedForward, TransformerBlock
 from attn_edu.models.language import LanguageModel, RecurrentLanguageModel
 from attn_edu.models.ngram import NGram
 from attn_edu.models.transformer import (
-    FeedForward,
-    TransformerBlock,
     TransformerDecoder,
     TransformerEncoder,
     TransformerStack,

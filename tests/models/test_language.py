@@ -8,8 +8,8 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+import attn_edu.models.block
 import attn_edu.models.language
-import attn_edu.models.transformer
 from attn_edu.attention import causal_mask, sinusoidal_positions
 from attn_edu.models import LanguageModel, RecurrentLanguageModel, count_parameters
 from attn_edu.models.language import POSITIONS
@@ -37,7 +37,7 @@ MODELS |= {kind: lambda kind=kind: recurrent(kind, n_layers=2) for kind in ("lst
 every_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 
 
-@pytest.mark.parametrize("module", [attn_edu.models.language, attn_edu.models.transformer])
+@pytest.mark.parametrize("module", [attn_edu.models.language, attn_edu.models.block])
 def test_examples(module):
     assert doctest.testmod(module).failed == 0
 

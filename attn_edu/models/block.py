@@ -1,0 +1,187 @@
+"""One block of a Transformer: attention and a network for each position (Vaswani et al., 2017)."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from attn_edu.attention import MultiHeadAttention
+from attn_edu.models.checks import check_one_of, check_positive
+
+ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
+
+
+class FeedForward(nn.Module):
+    """Two linear layers with a bend between them, at each position by itself.
+
+    Args:
+        d_model: width of input and output.
+        d_feedforward: width between the two layers; ``4 · d_model`` when ``None``.
+        activation: ``"relu"`` (Vaswani et al., 2017) or ``"gelu"`` (Hendrycks & Gimpel, 2016).
+        dropout: share of the numbers between the layers that training sets to 0.
+        bias: whether the layers add a bias.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        d_feedforward: int | None = None,
+        *,
+        activation: str = "gelu",
+        dropout: float = 0.0,
+        bias: bool = True,
+    ):
+        super().__init__()
+        d_feedforward = 4 * d_model if d_feedforward is None else d_feedforward
+        check_positive("d_feedforward", d_feedforward)
+        check_one_of("activation", activation, ACTIVATIONS)
+        self.widen = nn.Linear(d_model, d_feedforward, bias=bias)
+        self.activation = ACTIVATIONS[activation]()
+        self.dropout = nn.Dropout(dropout)
+        self.narrow = nn.Linear(d_feedforward, d_model, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(…, d_model)`` -> ``(…, d_model)``."""
+        return self.narrow(self.dropout(self.activation(self.widen(x))))
+
+
+class TransformerBlock(nn.Module):
+    """Attention, then a feed-forward network; each adds its answer to what it was asked.
+
+    Args:
+        d_model: width of input and output.
+        n_heads: must divide ``d_model``.
+        d_feedforward: see `FeedForward`.
+        pre_norm: layer norm on what a part reads (``x + part(norm(x))``; Xiong et al., 2020), or,
+            when false, on the sum (``norm(x + part(x))``; Vaswani et al., 2017).
+        cross: whether the block also attends to a second text, the ``memory``.
+        dropout: of the parts' answers and inside the feed-forward network, in training.
+        activation: ``"gelu"`` or ``"relu"``.
+        bias: whether linear layers and norms have one.
+        position: ``None``, ``"rotary"`` or ``"alibi"``; see `MultiHeadAttention`.
+        attention: makes the self-attention, ``attention(d_model, n_heads)`` -> a module that is
+            called with ``(x, mask=…, cache=…)``; a `MultiHeadAttention` when ``None``.
+
+    Raises:
+        ValueError: sizes that do not fit, or an unknown name.
+
+    Example:
+        >>> import torch
+        >>> block = TransformerBlock(d_model=12, n_heads=3)
+        >>> block(torch.zeros(2, 5, 12)).shape
+        torch.Size([2, 5, 12])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_feedforward: int | None = None,
+        *,
+        pre_norm: bool = True,
+        cross: bool = False,
+        dropout: float = 0.0,
+        activation: str = "gelu",
+        bias: bool = True,
+        position: str | None = None,
+        attention: Callable[[int, int], nn.Module] | None = None,
+    ):
+        super().__init__()
+        if attention is not None and position is not None:
+            raise ValueError(f"position: got {position!r}; an attention of your own sets its own.")
+        if attention is None:
+            attention = partial(MultiHeadAttention, bias=bias, position=position)
+        self.pre_norm = pre_norm
+        self.attention = attention(d_model, n_heads)
+        self.attention_norm = nn.LayerNorm(d_model, bias=bias)
+        self.cross_attention = MultiHeadAttention(d_model, n_heads, bias=bias) if cross else None
+        self.cross_norm = nn.LayerNorm(d_model, bias=bias) if cross else None
+        self.feedforward = FeedForward(
+            d_model, d_feedforward, activation=activation, dropout=dropout, bias=bias
+        )
+        self.feedforward_norm = nn.LayerNorm(d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache=None,
+    ) -> Tensor:
+        """One round: look around, look at the memory, think for yourself.
+
+        Args:
+            x: ``(…, n, d_model)``.
+            memory: ``(…, n_memory, d_model)``, for a block made with ``cross=True``.
+            mask, memory_mask: who may attend to whom in ``x`` and in ``memory``; boolean, ``True``
+                = may attend; see `MultiHeadAttention`.
+            cache: a `KeyValueCache` for the positions before ``x``.
+
+        Returns:
+            ``(…, n, d_model)``.
+
+        Raises:
+            ValueError: a memory without ``cross``, or ``cross`` without a memory.
+        """
+        if (memory is None) != (self.cross_attention is None):
+            got, accepted = ("none", "one") if memory is None else ("one", "none")
+            raise ValueError(f"memory: got {got}; this block accepts {accepted} (see cross).")
+        x = self._add(x, self.attention_norm, lambda x: self.attention(x, mask=mask, cache=cache))
+        if memory is not None:
+            look = self.cross_attention
+            x = self._add(x, self.cross_norm, lambda x: look(x, memory, mask=memory_mask))
+        return self._add(x, self.feedforward_norm, self.feedforward)
+
+    def _add(self, x: Tensor, norm: nn.Module, part: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.pre_norm:
+            return x + self.dropout(part(norm(x)))
+        return norm(x + self.dropout(part(x)))
+
+    def map(self, x: Tensor, *, mask: Tensor | None = None) -> Tensor:
+        """The weights of the self-attention, ``(…, n_heads, n, n)``."""
+        return self.attention.map(self.attention_norm(x) if self.pre_norm else x, mask=mask)
+
+    def load_torch(
+        self, other: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
+    ) -> "TransformerBlock":
+        """Copy the weights of torch's own layer, so that both give the same output.
+
+        Returns:
+            This block, for chaining.
+
+        Raises:
+            TypeError: not a torch layer of this kind (a decoder layer when ``cross``).
+            ValueError: other sizes, another order of the norms, activation, bias or epsilon.
+        """
+        cross = self.cross_attention is not None
+        accepted = nn.TransformerDecoderLayer if cross else nn.TransformerEncoderLayer
+        if not isinstance(other, accepted):
+            raise TypeError(f"other: got {type(other).__name__}; accepted: nn.{accepted.__name__}.")
+        theirs, ours = other.linear1, self.feedforward.widen
+        for what, got, wanted in (
+            ("norm_first", other.norm_first, self.pre_norm),
+            ("dim_feedforward", theirs.out_features, ours.out_features),
+            ("layer_norm_eps", other.norm1.eps, self.attention_norm.eps),
+            ("bias", theirs.bias is not None, ours.bias is not None),
+        ):
+            if got != wanted:
+                raise ValueError(f"other: got {what} = {got}; accepted is {wanted}.")
+        probe = torch.linspace(-2, 2, 9)
+        activation = self.feedforward.activation
+        if not torch.allclose(other.activation(probe), activation(probe), atol=1e-5):
+            raise ValueError(f"other: got another activation; accepted is {activation}.")
+        self.attention.load_torch(other.self_attn)
+        pairs = [(self.attention_norm, other.norm1)]
+        if cross:
+            self.cross_attention.load_torch(other.multihead_attn)
+            pairs += [(self.cross_norm, other.norm2), (self.feedforward_norm, other.norm3)]
+        else:
+            pairs += [(self.feedforward_norm, other.norm2)]
+        pairs += [(self.feedforward.widen, other.linear1), (self.feedforward.narrow, other.linear2)]
+        for ours, theirs in pairs:
+            ours.load_state_dict(theirs.state_dict())
+        return self
