@@ -4,6 +4,7 @@ They follow the code in `attn_edu.attention` line by line: which arrays are ther
 output is among them; the inputs are not. Names as in `closed_forms`.
 """
 
+import math
 from types import SimpleNamespace as Sizes
 
 from attn_edu.attention.dot_product import LONG
@@ -50,21 +51,24 @@ def tiled_held(s: Sizes) -> float:
 
 
 def window_held(s: Sizes) -> float:
-    """The stretches' outputs and their union; or the formula at one of the two ends."""
+    """The stretches' outputs and their union; or the formula, where it has few scores or an end."""
     before = min(s.window, s.n) - 1
     start = before + -(BLOCK + before) % ALIGNED  # positions before the first whole stretch
-    stretches = max(0, (s.n - start) // BLOCK)
-    start = start if stretches else min(s.n, EDGE)
-    rest = s.n - start - stretches * BLOCK
-    ends = [edge_held(s, start, start), edge_held(s, rest, min(s.n, rest + before))]
-    return s.n * s.d + max(s.n * s.d, *ends)
+    count = max(0, (s.n - start) // BLOCK)
+    start = start if count else min(s.n, EDGE)
+    rest = s.n - start - count * BLOCK
+    rows, columns = count * BLOCK, count * (start + BLOCK)
+    pairs = BLOCK * columns
+    few = pairs <= LONG**2 and not is_long(BLOCK, start + BLOCK)
+    stretches = masked_held(s, rows, columns, pairs) if few else 0
+    ends = [(start, start), (rest, min(s.n, rest + before))]  # queries and keys
+    short = [masked_held(s, *end, math.prod(end)) for end in ends if not is_long(*end)]
+    return max(stretches, s.n * s.d + max(s.n * s.d, *short, 0))
 
 
-def edge_held(s: Sizes, rows: int, columns: int) -> float:
-    """The formula under a mask: three times the scores, and copies of what goes in."""
-    if is_long(rows, columns):
-        return 0
-    return 3 * rows * columns * s.h + 2 * (rows + columns) * s.d
+def masked_held(s: Sizes, rows: int, columns: int, pairs: int) -> float:
+    """The formula under a mask: three times the scores, and copies of query, key and value."""
+    return 3 * pairs * s.h + (rows + 2 * columns) * s.d
 
 
 def grouped_held(s: Sizes) -> float:
@@ -75,8 +79,10 @@ def grouped_held(s: Sizes) -> float:
 
 def block_held(s: Sizes) -> float:
     """The blocks' outputs and their union; few scores are computed by the formula."""
-    few = s.n * min(s.n, s.block) <= LONG**2
-    return 2 * s.n * s.d + few * 2 * s.n * min(s.n, s.block) * s.h
+    block = min(s.n, s.block)
+    pairs = s.n // block * block**2
+    copy = (s.n % block > 0) * s.n * s.d  # where whole blocks are not all of it
+    return 2 * s.n * s.d + (pairs <= LONG**2) * (2 * pairs * s.h + copy)
 
 
 def nystrom_held(s: Sizes) -> float:

@@ -26,22 +26,30 @@ function tiledHeld({ n, d, h, apart }) {
     sums = min(2, ceil(n / 128)) * rows * d + 8 * rows * h;
   return (apart ? 3 * n * d : 0) + n * d + n * h + rows * min(n, 512) * h + sums;
 }
-function edgeHeld({ d, h }, rows, columns) {
-  return isLong(rows, columns) ? 0 : 3 * rows * columns * h + 2 * (rows + columns) * d;
-}
+const maskedHeld = ({ d, h }, rows, columns, pairs) => 3 * pairs * h + (rows + 2 * columns) * d;
 function windowHeld(s) {
   const { n, d, w } = s,
     before = min(w, n) - 1;
   const lead = before + ((ALIGNED - ((BLOCK + before) % ALIGNED)) % ALIGNED);
-  const stretches = max(0, floor((n - lead) / BLOCK)),
-    start = stretches ? lead : min(n, EDGE);
-  const rest = n - start - stretches * BLOCK;
-  const ends = [edgeHeld(s, start, start), edgeHeld(s, rest, min(n, rest + before))];
-  return n * d + max(n * d, ...ends);
+  const count = max(0, floor((n - lead) / BLOCK)),
+    start = count ? lead : min(n, EDGE);
+  const rest = n - start - count * BLOCK,
+    columns = count * (start + BLOCK),
+    pairs = BLOCK * columns;
+  const ends = [
+    [start, start],
+    [rest, min(n, rest + before)],
+  ];
+  const short = ends.map(([i, j]) => (isLong(i, j) ? 0 : maskedHeld(s, i, j, i * j)));
+  const few = pairs <= LONG ** 2 && !isLong(BLOCK, start + BLOCK),
+    all = few ? maskedHeld(s, count * BLOCK, columns, pairs) : 0;
+  return max(all, n * d + max(n * d, ...short));
 }
 function blockHeld({ n, d, h, k }) {
-  const pairs = n * min(n, k);
-  return 2 * n * d + (pairs <= LONG ** 2 ? 2 * pairs * h : 0);
+  const block = min(n, k),
+    pairs = floor(n / block) * block ** 2;
+  const copy = n % block ? n * d : 0;
+  return 2 * n * d + (pairs <= LONG ** 2 ? 2 * pairs * h + copy : 0);
 }
 function nystromHeld(s) {
   const { n, d, h, m } = s;
