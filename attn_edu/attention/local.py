@@ -210,7 +210,7 @@ def _trains(*tensors: Tensor) -> bool:
 
 
 def _moderate(query: Tensor, key: Tensor, scale: float) -> bool:
-    """Whether every score is finite: the kernel takes a row of NaN for one that sees nothing."""
+    """Whether every score is finite: in the kernel, even a hidden one that is not makes NaN."""
     if query.is_meta or not query.numel():
         return False
     bound = torch.linalg.vector_norm(query) * torch.linalg.vector_norm(key)  # Cauchy, Schwarz

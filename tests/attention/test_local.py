@@ -175,16 +175,32 @@ def test_memory_of_training_grows_with_n():
     assert peak(4096) <= 2.1 * peak(2048)
 
 
-def test_nan_that_is_seen_is_not_hidden_and_does_not_spread(fused_calls):
+def test_nan_that_is_seen_is_not_hidden_and_does_not_spread():
+    n, place, width = 500, 250, 50
+    windows = range(place, place + width)
+    for attention, options, seers in (
+        (sliding_window_attention, {"window": width}, windows),
+        (block_attention, {"block": width}, windows),  # a block begins at that place
+    ):
+        for which in range(3):
+            tensors = inputs(n)
+            tensors[which][place] = math.nan
+            bad = attention(*tensors, **options).isnan().any(dim=-1)
+            assert bad[[place] if which == 0 else list(seers)].all(), (attention, which)
+            near = torch.arange(n).sub(place).abs() < width + 2 * local.BLOCK
+            assert not bad[~near].any()
+
+
+@pytest.mark.parametrize("size", [3e38, -3e38])
+def test_a_hidden_score_beyond_all_floats_does_no_harm(size):
     n, place, window = 500, 250, 40
-    for which in range(3):
-        tensors = inputs(n)
-        tensors[which][place] = math.nan
-        bad = sliding_window_attention(*tensors, window=window).isnan().any(dim=-1)
-        seers = [place] if which == 0 else range(place, place + window)
-        assert bad[list(seers)].all()
-        near = torch.arange(n).sub(place).abs() < window + 2 * local.BLOCK
-        assert not bad[~near].any()
+    query, key, value = (x.float() for x in inputs(n))
+    wanted = sliding_window_attention(query, key, value, window=window)
+    key[place] = size
+    got = sliding_window_attention(query, key, value, window=window)
+    blind = torch.ones(n, dtype=torch.bool)
+    blind[place : place + window] = False
+    assert_close(got[blind], wanted[blind])
 
 
 def test_padding_may_hold_anything_in_long_sequences(fused_calls):
@@ -196,7 +212,9 @@ def test_padding_may_hold_anything_in_long_sequences(fused_calls):
         dirty = [x.clone() for x in clean]
         for x in dirty[1:]:
             x[0, length:] = rubbish
+        fused_calls.clear()
         close(sliding_window_attention(*dirty, window=50, mask=mask)[0, :length], wanted)
+        assert fused_calls  # the rubbish was set to 0 first
     assert (wanted != 0).all()
     blind = sliding_window_attention(*clean, window=50, mask=mask)[0, length + 49 :]
     assert (blind == 0).all()
