@@ -9,7 +9,7 @@ import time
 import pytest
 import torch
 
-from attn_edu.exercises import calling, check
+from attn_edu.exercises import calling, check, exercise
 
 
 @pytest.fixture
@@ -386,3 +386,34 @@ def test_an_answer_that_fails_only_without_a_mask_is_told_both():
     assert result.misconception == "not scaled"
     assert "Besides: It raised TypeError" in result.message
     assert "no mask" in result.message
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda left, right: left @ right, "It returned a Tensor; expected are two tensors"),
+        (lambda left, right: (left, right, right), "It returned a tuple; expected are two"),
+        (lambda left, right: (left, None), "It returned None"),
+        (lambda left, right: (left, 3.0), "It returned a float; expected is a tensor"),
+        (lambda left, right: (right, left), "The shapes of the two factors are"),
+        (lambda left, right: (left.mT, right), "The shapes of the two factors are"),
+        (lambda left, right: (left.float(), right), "The two factors have different dtypes"),
+        (lambda left, right: (left * torch.nan, right), "It holds NaN"),
+    ],
+)
+def test_two_factors_of_a_wrong_form(change, message):
+    reference = exercise("07.low_rank_factors").reference
+    result = check("07.low_rank_factors", lambda matrix, rank: change(*reference(matrix, rank)))
+    assert result.status == "form"
+    assert message in result.message
+
+
+def test_two_factors_may_share_the_sizes_as_they_like():
+    reference = exercise("07.low_rank_factors").reference
+
+    def turned(matrix, rank):
+        left, right = reference(matrix, rank)
+        turn = torch.randn(rank, rank, generator=torch.Generator().manual_seed(0)).double()
+        return left @ turn, torch.linalg.inv(turn) @ right
+
+    assert check("07.low_rank_factors", turned).passed
