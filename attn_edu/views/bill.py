@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from attn_edu.costs import KINDS, cost, crossover
 from attn_edu.views.checks import as_count, as_positive, as_title, one_of
-from attn_edu.views.colours import FOCUS, INK, LINE, PAPER
-from attn_edu.views.picture import dot, line, side_by_side, text
+from attn_edu.views.colours import FOCUS, PAPER
+from attn_edu.views.loglog import LogLog, short
+from attn_edu.views.picture import dot, side_by_side, text
 from attn_edu.views.view import View, join_words
 
 LENGTHS = [2**k for k in range(6, 18)]
@@ -169,8 +170,8 @@ n = 128 attention as written costs no more in FLOPs than LSTM.
         real = [v for line in values.values() for v in line if 0 < v < math.inf]
         real += [y for kind in self.shown for _, y in self.marks(kind)]
         low, high = (min(real) / 1.6, max(real) * 1.6) if real else (0.5, 1e4)
-        picture = _LogLog(low, high)
-        parts = picture.axes(WHAT[self.of], "B" if self.of == "bytes" else "")
+        picture = LogLog(LENGTHS, low, high)
+        parts = picture.axes(WHAT[self.of], "B" if self.of == "bytes" else "", "length n")
         ends = []
         for kind, line_ in values.items():
             colour, dash = STYLES[kind]
@@ -223,15 +224,6 @@ n = 128 attention as written costs no more in FLOPs than LSTM.
         return {"name": "the-bill", "kinds": kinds, "sizes": self.sizes, **shown, **points}
 
 
-def short(value: float) -> str:
-    """Three digits and a prefix, as `js/loglog.js` writes them: ``8.39 M``."""
-    power = max(0, min(6, math.floor(math.log10(value * 1.0005) / 3))) if value > 0 else 0
-    size = value / 1000**power
-    whole = size >= 99.95 or (power == 0 and float(value).is_integer())
-    digits = 0 if whole else 1 if size >= 9.995 else 2
-    return f"{size:.{digits}f} {' kMGTPE'[power].strip()}"
-
-
 def _kinds(names: Iterable[str], what: str) -> list[str]:
     if isinstance(names, str):
         raise TypeError(f"{what} must be a sequence of kinds, got one string: {names!r}")
@@ -249,51 +241,3 @@ def _points(measured: Mapping) -> list[dict]:
         for kind, at in measured.items()
         for n, one in at.items()
     ]
-
-
-class _LogLog:
-    """The frame of the still picture: two logarithmic axes, and room for names at the right."""
-
-    width, height, left, right, top, bottom = 820.0, 430.0, 62.0, 660.0, 30.0, 390.0
-
-    def __init__(self, low: float, high: float):
-        self.low, self.high = low, high
-
-    def at(self, n: float, value: float) -> tuple[float, float]:
-        x = math.log(n / LENGTHS[0]) / math.log(LENGTHS[-1] / LENGTHS[0])
-        y = math.log(value / self.low) / math.log(self.high / self.low)
-        return self.left + x * (self.right - self.left), self.bottom - y * (self.bottom - self.top)
-
-    def axes(self, name: str, unit: str) -> list[str]:
-        parts = [text(4, 12, name, size=13, fill=INK, bold=True)]
-        parts.append(
-            text((self.left + self.right) / 2, self.height - 8, "length n", anchor="middle")
-        )
-        for k, n in enumerate(LENGTHS):
-            x = self.at(n, self.low)[0]
-            parts.append(line(x, self.top, x, self.bottom, LINE))
-            if k % 2 == 0:
-                parts.append(text(x, self.bottom + 13, f"{n:,}", anchor="middle"))
-        first = max(0, math.ceil(math.log10(self.low)))
-        last = math.floor(math.log10(self.high))
-        for power in range(first, last + 1, max(1, -(-(last - first) // 7))):
-            y = self.at(LENGTHS[0], 10.0**power)[1]
-            parts.append(line(self.left, y, self.right, y, LINE))
-            size = f"{10.0 ** (power % 3):g} {' kMGTPE'[power // 3].strip()}{unit}"
-            parts.append(text(self.left - 7, y, size, anchor="end"))
-        return parts
-
-    def names(self, ends: list[tuple[str, float, str]]) -> list[str]:
-        parts, floor = [], self.top
-        heights = {}
-        for i in sorted(range(len(ends)), key=lambda i: ends[i][1]):
-            heights[i] = floor = max(ends[i][1], floor)
-            floor += 15
-        roof = self.bottom
-        for i in sorted(heights, key=heights.get, reverse=True):
-            heights[i] = roof = min(heights[i], roof)
-            roof -= 15
-        for i, (name, y, colour) in enumerate(ends):
-            parts.append(line(self.right + 1, y, self.right + 14, heights[i], colour))
-            parts.append(text(self.right + 18, heights[i], name, fill=INK))
-        return parts

@@ -8,7 +8,7 @@ from lab import axe, console_errors, open_offline
 
 from attn_edu.costs import KINDS, Measurement, cost
 from attn_edu.views import Bill
-from attn_edu.views.bill import short
+from attn_edu.views.loglog import short
 
 SIZES = {"d_model": 512, "n_heads": 8}
 

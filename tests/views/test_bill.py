@@ -11,8 +11,9 @@ import pytest
 from attn_edu.cli.checks import node
 from attn_edu.costs import KINDS, Measurement, cost, crossover
 from attn_edu.views import Bill
-from attn_edu.views.bill import LENGTHS, STYLES, WHAT, short
+from attn_edu.views.bill import LENGTHS, STYLES, WHAT
 from attn_edu.views.bundle import bundle, module_source
+from attn_edu.views.loglog import short
 
 POINTS = {
     "attention": {256: Measurement(2e-3, 3_000_000), 512: Measurement(9e-3, 11_000_000)},
