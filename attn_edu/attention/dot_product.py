@@ -10,6 +10,7 @@ from torch import Tensor
 from attn_edu.attention.fused import fused_attention, is_moderate
 
 LONG = 128  # up to so many queries and keys the formula is as fast as torch's fused kernel
+FEW = 4  # queries; to look through all keys first would cost more than it saves
 
 
 def scaled_dot_product_attention(
@@ -35,8 +36,9 @@ def scaled_dot_product_attention(
         attend to nothing gets zeros, and passes back no gradient. Such a query, and what no query
         may see (padding), has no influence, even where it is infinite or NaN.
 
-        Up to 128 keys and 128² weights this is the formula above. Beyond, it is torch's fused
-        kernel, which never holds the weights and has no second derivative on a CPU.
+        Up to 128 keys and 128² weights this is the formula above, and for a query or a few without
+        a mask, as in decoding. Beyond, it is torch's fused kernel, which never holds the weights
+        and has no second derivative on a CPU.
 
     Raises:
         ValueError: an argument has a wrong shape, dtype or device; the mask is not boolean.
@@ -46,7 +48,8 @@ def scaled_dot_product_attention(
     wide = value.shape[-1] > 4 * key.shape[-1]  # a map: as wide as the weights themselves
     n_query, n_key = query.shape[-2], key.shape[-2]
     long = n_key > LONG or n_query * n_key > LONG**2
-    if long and not wide and query.numel():
+    decoding = mask is None and n_query <= FEW
+    if long and not (decoding or wide) and query.numel():
         moderate = is_moderate(query, key, value, scale)
         if mask is not None and not moderate:
             query, key, value = without_the_unseen(query, key, value, mask)

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from attn_edu.attention import (
     MultiHeadAttention,
@@ -15,11 +16,27 @@ from attn_edu.attention import (
     reference_attention,
     scaled_dot_product_attention,
 )
-from attn_edu.attention.dot_product import LONG
+from attn_edu.attention.dot_product import FEW, LONG
 from attn_edu.attention.fused import fused_attention, is_moderate
 from attn_edu.costs import measure
 
 N_QUERY, N_KEY, D = 37, LONG + 9, 4
+
+
+class Reads(TorchDispatchMode):
+    """Counts the operations that read a tensor's numbers; a view reads none."""
+
+    def __init__(self):
+        super().__init__()
+        self.pointers = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if not function.is_view:
+            self.pointers += [x.data_ptr() for x in args if isinstance(x, torch.Tensor)]
+        return function(*args, **(kwargs or {}))
+
+    def of(self, x):
+        return self.pointers.count(x.data_ptr())
 
 
 def inputs(*lead, d_value=D, n_query=N_QUERY, n_key=N_KEY, dtype=torch.float64, d=D):
@@ -142,6 +159,20 @@ def test_half_precision_keeps_its_type(dtype):
     assert half.dtype == dtype
     wanted = reference_attention(*tensors, mask=MASKS["causal"])
     assert_close(half.double(), wanted, atol=5e-2, rtol=5e-2)
+
+
+@pytest.mark.parametrize("n_query", [1, FEW, FEW + 1])
+def test_a_query_or_a_few_before_many_keys(n_query):
+    query, key, value = inputs(2, 3, n_query=n_query)
+    wanted = reference_attention(query, key, value)
+    assert_close(scaled_dot_product_attention(query, key, value), wanted)
+
+
+def test_decoding_does_not_look_through_all_keys_first():
+    query, key, value = inputs(1, 4, n_query=1, n_key=N, d=64, dtype=torch.float32)
+    with torch.no_grad(), Reads() as reads:
+        scaled_dot_product_attention(query, key, value)
+    assert reads.of(key) == 1 and reads.of(value) == 1
 
 
 @pytest.mark.parametrize("n", [300, 304])  # more than one strip of 256 rows
