@@ -27,7 +27,7 @@ def chapter():
     text = (ROOT / "notebooks" / "src" / "04_transformer_block.md").read_text("utf-8")
     code = [c.source for c in jupytext.reads(text, fmt="md:myst").cells if c.cell_type == "code"]
     keep = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-    names = {"KINDS", "LENGTHS", "WORDS", "GROUPS", "SHOWN", "hands", "record"}
+    names = {"KINDS", "LENGTHS", "WORDS", "GROUPS", "SHOWN", "hands", "d", "d_model", "record"}
 
     def wanted(node):
         if isinstance(node, ast.Assign):
@@ -36,7 +36,7 @@ def chapter():
         return isinstance(node, keep)
 
     body = [node for source in code for node in ast.parse(source).body if wanted(node)]
-    namespace = {"d_model": 32}
+    namespace = {}
     exec(compile(ast.Module(body, type_ignores=[]), "04_transformer_block", "exec"), namespace)
     return SimpleNamespace(**namespace)
 
@@ -103,7 +103,6 @@ def test_the_block_is_the_packages(chapter, order, pre_norm):
         64, 4, 256, dropout=0.0, batch_first=True, norm_first=pre_norm
     )
     x = torch.randn(2, 5, 64, generator=seeded(0))
-    vars(chapter)["with_weights_of"].__globals__["d_model"] = 64
     ours = chapter.with_weights_of(theirs, order)
     package = TransformerBlock(64, 4, 256, pre_norm=pre_norm, activation="relu").load_torch(theirs)
     torch.testing.assert_close(ours(x), package(x))
