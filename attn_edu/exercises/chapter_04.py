@@ -224,6 +224,18 @@ LAYER_NORM = Exercise(
             {"spread": lambda variance: variance.sqrt()},
         ),
         Misconception(
+            "ε of 1e-6",
+            "Here ε is 1e-5, as in torch. Other codes take 1e-6, and weights trained with one do "
+            "not give quite the same with the other.",
+            {"spread": lambda variance: (variance + 1e-6).sqrt()},
+        ),
+        Misconception(
+            "ε of 1e-12",
+            "Here ε is 1e-5, as in torch. Other codes take 1e-12, and weights trained with one do "
+            "not give quite the same with the other.",
+            {"spread": lambda variance: (variance + 1e-12).sqrt()},
+        ),
+        Misconception(
             "divided by the variance",
             "To reach variance 1, divide by its root, the standard deviation.",
             {"spread": lambda variance: variance + 1e-5},
@@ -233,6 +245,12 @@ LAYER_NORM = Exercise(
             "Every word is normalised by itself, over its features (the last axis). Over the "
             "words, each word's output would depend on its neighbours, and on padding.",
             {"axis": -2},
+        ),
+        Misconception(
+            "normalised over the batch",
+            "That is batch norm: every feature against the same feature of the other sentences. "
+            "Layer norm looks at one word alone, over its features (the last axis).",
+            {"axis": 0},
         ),
         Misconception(
             "normalised over everything at once",
@@ -255,6 +273,16 @@ LAYER_NORM = Exercise(
             "gain and bias left out",
             "The last step multiplies each feature by its gain and adds its bias.",
             {"affine": lambda y, gain, bias: y},
+        ),
+        Misconception(
+            "bias left out",
+            "After the gain, each feature gets its bias added.",
+            {"affine": lambda y, gain, bias: gain * y},
+        ),
+        Misconception(
+            "gain left out",
+            "Before the bias is added, each feature is multiplied by its gain.",
+            {"affine": lambda y, gain, bias: y + bias},
         ),
         Misconception(
             "bias added before the gain",
@@ -309,16 +337,16 @@ def _one_after_the_other(first, second):
     return torch.cat([first, second], dim=-1)
 
 
-def _turn(first, second, angle):
-    return first * angle.cos() - second * angle.sin(), first * angle.sin() + second * angle.cos()
+def _turn(first, second, a, b):
+    return first * a.cos() - second * a.sin(), first * b.sin() + second * b.cos()
 
 
-def _no_minus(first, second, angle):
-    return first * angle.cos() + second * angle.sin(), first * angle.sin() + second * angle.cos()
+def _no_minus(first, second, a, b):
+    return first * a.cos() + second * a.sin(), first * b.sin() + second * b.cos()
 
 
-def _wave(first, second, angle):
-    return first + angle.sin(), second + angle.cos()
+def _wave(first, second, a, b):
+    return first + a.sin(), second + b.cos()
 
 
 def _rotated(
@@ -331,12 +359,13 @@ def _rotated(
     cut=_pairs,
     join=_alternate,
     move=_turn,
+    spread=lambda angle: (angle, angle),
 ):
     d, n = x.shape[-1], x.shape[along]
     position = sign * torch.arange(first, n + first, dtype=x.dtype)
     position = position[:, None] if along == -2 else position[:, None, None]
     angle = position * 10_000 ** exponent(torch.arange(0, d, 2, dtype=x.dtype), d)
-    return join(*move(*cut(x), angle))
+    return join(*move(*cut(x), *spread(angle)))
 
 
 ROTARY = Exercise(
@@ -369,6 +398,24 @@ ROTARY = Exercise(
             "another convention. Each works alone; a query turned one way and a key the other do "
             "not fit together, and copied weights do not either.)",
             {"cut": _halves, "join": _one_after_the_other},
+        ),
+        Misconception(
+            "halves turned by the angles of neighbours",
+            "Features and angles must be laid out alike. `repeat_interleave` lays the angles out "
+            "for neighbours, and halves are what was turned: the two features of a pair get "
+            "different angles, which is no rotation.",
+            {
+                "cut": _halves,
+                "join": _one_after_the_other,
+                "spread": lambda angle: angle.repeat_interleave(2, dim=-1).chunk(2, dim=-1),
+            },
+        ),
+        Misconception(
+            "neighbours turned by the angles of halves",
+            "Features and angles must be laid out alike. `cat([angle, angle])` lays the angles out "
+            "for halves, and neighbours are what was turned: the two features of a pair get "
+            "different angles, which is no rotation.",
+            {"spread": lambda angle: _pairs(torch.cat([angle, angle], dim=-1))},
         ),
         Misconception(
             "pairs taken as neighbours, put back as halves",

@@ -196,6 +196,16 @@ def last_ones_kept(matrix, rank):
     return U[:, -rank:] @ torch.diag(S[-rank:]), V[:, -rank:].T
 
 
+def v_turned_again(matrix, rank):
+    u, s, v = torch.svd(matrix)  # V itself, whose rows are no directions
+    return u[:, :rank] * s[:rank], v[:rank]
+
+
+def scores_mixed(query, key, value, e, f):
+    scores = (query @ key.mT) @ e.mT / math.sqrt(query.shape[-1])  # n × n on the way
+    return scores.softmax(-1) @ (f @ value)
+
+
 def mixed_too_late(q, k, v, e, f):
     w = (q @ k.transpose(1, 2) / math.sqrt(q.size(-1))).softmax(-1)  # (batch, n, n)
     return torch.einsum("bij,rj,rm,bmd->bid", w, e, f, v)
@@ -233,6 +243,22 @@ def rotate_half(x):
     cos, sin = torch.cat([angle, angle], -1).cos(), torch.cat([angle, angle], -1).sin()
     left, right = x[..., : d // 2], x[..., d // 2 :]
     return x * cos + torch.cat([-right, left], -1) * sin
+
+
+def halves_with_interleaved_angles(x):
+    n, d = x.shape[-2:]
+    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d, 2) / d)
+    cos, sin = (wave(angle).repeat_interleave(2, -1) for wave in (torch.cos, torch.sin))
+    left, right = x.chunk(2, dim=-1)
+    return x * cos + torch.cat([-right, left], -1) * sin
+
+
+def neighbours_with_angles_in_halves(x):
+    n, d = x.shape[-2:]
+    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, d, 2) / d)
+    angle = torch.cat([angle, angle], dim=-1)
+    crossed = torch.stack([-x[..., 1::2], x[..., 0::2]], dim=-1).flatten(-2)
+    return x * angle.cos() + crossed * angle.sin()
 
 
 def rotary_backwards(x):
@@ -391,10 +417,22 @@ BY_HAND = [
     ),
     (
         "04.layer_norm",
+        lambda x, g, b: torch.nn.functional.layer_norm(x, x.shape[-1:], g),
+        "bias left out",
+    ),
+    (
+        "04.layer_norm",
+        lambda x, g, b: torch.nn.functional.layer_norm(x, x.shape[-1:], g, b, eps=1e-6),
+        "ε of 1e-6",
+    ),
+    (
+        "04.layer_norm",
         lambda x, g, b: torch.nn.functional.rms_norm(x, x.shape[-1:], g, eps=1e-5) + b,
         "root mean square instead of the variance",
     ),
     ("04.rotary", rotate_half, "halves for pairs"),
+    ("04.rotary", halves_with_interleaved_angles, "halves turned by the angles of neighbours"),
+    ("04.rotary", neighbours_with_angles_in_halves, "neighbours turned by the angles of halves"),
     ("04.rotary", rotary_backwards, "turned the other way"),
     ("04.rotary", lambda x: x, None),
     ("06.sliding_window_mask", window_by_band, "one word too many"),
@@ -408,7 +446,14 @@ BY_HAND = [
     ("07.low_rank_factors", last_ones_kept, "the smallest singular values kept"),
     ("07.low_rank_factors", lambda matrix, rank: (matrix, torch.eye(matrix.shape[1])), None),
     ("07.low_rank_factors", lambda matrix, rank: matrix, None),
+    ("07.low_rank_factors", v_turned_again, "V transposed once more"),
     ("07.linformer_attention", mixed_too_late, "weights mixed after the softmax"),
+    ("07.linformer_attention", scores_mixed, "the n × n scores made first"),
+    (
+        "07.linformer_attention",
+        lambda q, k, v, e, f: torch.nn.functional.scaled_dot_product_attention(q, k, v),
+        "nothing mixed",
+    ),
     ("07.linformer_attention", no_scale_and_one_mix, "one projection for both + not scaled"),
     (
         "07.share_key_heads",
