@@ -5,6 +5,7 @@ Sinusoidal vectors are *added* to the words, rotary *turns* queries and keys, AL
 """
 
 import math
+from numbers import Real
 
 import torch
 from torch import Tensor
@@ -64,8 +65,8 @@ def rotary(x: Tensor, positions: Tensor | None = None, *, base: float = 10_000.0
             f"x: got {tuple(x.shape)} of {x.dtype}; accepted is a floating-point tensor "
             "whose last axis is even: features are turned in pairs."
         )
-    if not (math.isfinite(base) and base > 0):
-        raise ValueError(f"base: got {base}; accepted is a finite number above 0.")
+    if not isinstance(base, Real) or not (math.isfinite(base) and base > 0):
+        raise ValueError(f"base: got {base!r}; accepted is a finite number above 0.")
     exact = torch.float32 if x.device.type == "mps" else torch.float64
     positions = _positions(positions, x).to(exact)
     angles = positions[..., None] * _frequencies(x.shape[-1], base).to(x.device, exact)
@@ -151,9 +152,9 @@ def alibi_features(
     for name, tensor in (("query", query), ("key", key)):
         check_tensor(name, tensor, axes="n_heads, n, d")
     n_heads, d = key.shape[-3], key.shape[-1]
-    if query.shape[-3] != n_heads or query.shape[-1] != d:
+    if query.shape[-3] != n_heads or query.shape[-1] != d or d < 1:
         got = f"{tuple(query.shape)} and {tuple(key.shape)}"
-        raise ValueError(f"query, key: got {got}; both need the same n_heads and d.")
+        raise ValueError(f"query, key: got {got}; both need the same n_heads and d, at least 1.")
     slopes = alibi_slopes(n_heads).to(key)[:, None]  # (n_heads, 1)
     raised = slopes * _positions(positions, key).to(key)  # (…, n_heads, n_key)
     longer = math.sqrt(d + 1)  # what the scale 1 / √(d + 1) takes away again

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_edu.attention import MultiHeadAttention
-from attn_edu.models.checks import check_one_of, check_positive
+from attn_edu.models.checks import check_one_of, check_positive, check_width
 
 ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
 
@@ -33,6 +33,7 @@ class FeedForward(nn.Module):
         bias: bool = True,
     ):
         super().__init__()
+        check_positive("d_model", d_model)
         d_feedforward = 4 * d_model if d_feedforward is None else d_feedforward
         check_positive("d_feedforward", d_feedforward)
         check_one_of("activation", activation, ACTIVATIONS)
@@ -125,8 +126,10 @@ class TransformerBlock(nn.Module):
             ``(…, n, d_model)``.
 
         Raises:
-            ValueError: a memory without ``cross``, or ``cross`` without a memory.
+            ValueError: a memory without ``cross``, ``cross`` without a memory, or another width.
+            TypeError: ``x`` is no tensor.
         """
+        check_width("x", x, self.attention_norm.normalized_shape[0])
         if (memory is None) != (self.cross_attention is None):
             got, accepted = ("none", "one") if memory is None else ("one", "none")
             raise ValueError(f"memory: got {got}; this block accepts {accepted} (see cross).")
@@ -143,6 +146,7 @@ class TransformerBlock(nn.Module):
 
     def map(self, x: Tensor, *, mask: Tensor | None = None) -> Tensor:
         """The weights of the self-attention, ``(…, n_heads, n, n)``."""
+        check_width("x", x, self.attention_norm.normalized_shape[0])
         return self.attention.map(self.attention_norm(x) if self.pre_norm else x, mask=mask)
 
     def load_torch(

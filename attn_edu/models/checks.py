@@ -1,13 +1,23 @@
-"""What the models refuse: sizes below 1, unknown names."""
+"""What the models refuse: sizes below 1, unknown names, tensors of another width."""
 
 from collections.abc import Collection
 from numbers import Integral
+
+from torch import Tensor
 
 
 def check_positive(name: str, value: int) -> None:
     """Refuse what is no integer of at least 1."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise ValueError(f"{name}: got {value!r}; accepted is an integer of at least 1.")
+
+
+def check_width(name: str, tensor: Tensor, d_model: int) -> None:
+    """Refuse what is no tensor ``(…, n, d_model)``."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name}: got {type(tensor).__name__}; accepted is a torch.Tensor.")
+    if tensor.ndim < 2 or tensor.shape[-1] != d_model:
+        raise ValueError(f"{name}: got {tuple(tensor.shape)}; accepted is (…, n, {d_model}).")
 
 
 def check_one_of(name: str, value: str, accepted: Collection[str]) -> None:

@@ -44,7 +44,11 @@ class _Writer(nn.Module):
         """
         if tokens.shape[-1] < 1:
             raise ValueError(f"tokens: got {tuple(tokens.shape)}; accepted is at least one token.")
-        if isinstance(temperature, bool) or not isinstance(temperature, Real) or temperature < 0:
+        if (
+            isinstance(temperature, bool)
+            or not isinstance(temperature, Real)
+            or not 0 <= temperature < math.inf
+        ):
             raise ValueError(f"temperature: got {temperature!r}; accepted is a number from 0.")
         if n_new < 0:
             raise ValueError(f"n_new: got {n_new}; accepted is an integer from 0.")
@@ -107,8 +111,9 @@ class LanguageModel(_Writer):
         **options,
     ):
         super().__init__()
-        check_positive("vocabulary", vocabulary)
-        check_positive("max_length", max_length)
+        sizes = {"vocabulary": vocabulary, "d_model": d_model, "max_length": max_length}
+        for name, size in sizes.items():
+            check_positive(name, size)
         check_one_of("position", position, POSITIONS)
         self.tokens = nn.Embedding(vocabulary, d_model)
         nn.init.normal_(self.tokens.weight, std=d_model**-0.5)
@@ -136,7 +141,8 @@ class LanguageModel(_Writer):
             ``(…, n, vocabulary)`` logits.
 
         Raises:
-            ValueError: tokens that are no integers, or a text beyond ``max_length``.
+            ValueError: tokens that are no integers of the vocabulary, no token at all, or a text
+                beyond ``max_length``.
         """
         start = 0 if cache is None else len(cache[0])
         x = self._embed(tokens, start)
@@ -152,9 +158,8 @@ class LanguageModel(_Writer):
         return [KeyValueCache() for _ in self.stack.blocks]
 
     def _embed(self, tokens: Tensor, start: int) -> Tensor:
-        _check_tokens(tokens)
+        x = _vectors(self.tokens, tokens) * self.scale  # (…, n, d_model)
         end = start + tokens.shape[-1]
-        x = self.tokens(tokens) * self.scale  # (…, n, d_model)
         if self.position == "learned":
             if end > self.max_length:
                 raise ValueError(f"tokens: got {end} positions; max_length is {self.max_length}.")
@@ -215,8 +220,7 @@ class RecurrentLanguageModel(_Writer):
 
         ``cache``, from `new_cache`, keeps each layer's state: the same size after any length.
         """
-        _check_tokens(tokens)
-        x = self.dropout(self.tokens(tokens) * self.scale)
+        x = self.dropout(_vectors(self.tokens, tokens) * self.scale)
         for i, layer in enumerate(self.layers):
             x, state = layer(x, None if cache is None else cache[i])
             x = self.dropout(x)
@@ -238,9 +242,18 @@ def _draw(logits: Tensor, temperature: float, generator: torch.Generator | None)
     return drawn.view(*logits.shape[:-1], 1)
 
 
-def _check_tokens(tokens: Tensor) -> None:
+def _vectors(table: nn.Embedding, tokens: Tensor) -> Tensor:
+    """The vector of each token, ``(…, n)`` -> ``(…, n, d_model)``."""
     if not isinstance(tokens, Tensor):
         raise TypeError(f"tokens: got {type(tokens).__name__}; accepted is a tensor of integers.")
     if tokens.dtype not in (torch.int64, torch.int32) or tokens.ndim < 1:
         got = f"{tuple(tokens.shape)} of {tokens.dtype}"
         raise ValueError(f"tokens: got {got}; accepted is (…, n) of int64 or int32.")
+    if tokens.shape[-1] < 1:
+        raise ValueError(f"tokens: got {tuple(tokens.shape)}; accepted is at least one token.")
+    try:
+        return table(tokens)
+    except IndexError:
+        got = f"{tokens.min()} to {tokens.max()}"
+        accepted = f"0 to {table.num_embeddings - 1}"
+        raise ValueError(f"tokens: got numbers from {got}; accepted is {accepted}.") from None

@@ -269,6 +269,12 @@ def test_the_layer_takes_another_kind_of_attention():
         (lambda: rotary(draw(N, D), [0, 1]), TypeError, "positions: got"),
         (lambda: rotary(draw(N, D), base=0), ValueError, "base: got"),
         (lambda: rotary(draw(N, D), base=math.nan), ValueError, "base: got"),
+        (lambda: rotary(draw(N, D), base="10000"), ValueError, "base: got"),
+        (
+            lambda: alibi_features(draw(HEADS, N, 0), draw(HEADS, N, 0)),
+            ValueError,
+            "query, key: got",
+        ),
         (lambda: alibi_slopes(0), ValueError, "n_heads: got"),
         (lambda: alibi_bias(0, 2), ValueError, "n: got"),
         (lambda: alibi_bias(2, 0), ValueError, "n_heads: got"),

@@ -216,6 +216,7 @@ def test_it_learns_to_repeat():
     ("call", "word"),
     [
         (lambda: LanguageModel(0, 12, 3, 2, 5), "vocabulary"),
+        (lambda: LanguageModel(9, 0, 3, 2, 5), "d_model"),
         (lambda: LanguageModel(9, 12, 3, 2, 0), "max_length"),
         (lambda: LanguageModel(9, 12, 3, 0, 5), "n_layers"),
         (lambda: LanguageModel(9, 12, 5, 2, 5), "n_heads"),
@@ -223,9 +224,14 @@ def test_it_learns_to_repeat():
         (lambda: RecurrentLanguageModel(9, 12, kind="cnn"), "kind"),
         (lambda: RecurrentLanguageModel(9, 12, n_layers=0), "n_layers"),
         (lambda: made()(torch.ones(2, 5)), "tokens"),
+        (lambda: made()(text()[:, :0]), "tokens"),
+        (lambda: made()(torch.tensor([[0, VOCABULARY]])), "tokens"),
+        (lambda: made()(torch.tensor([[0, -1]])), "tokens"),
+        (lambda: RecurrentLanguageModel(9, 12)(torch.tensor([[0, 9]])), "tokens"),
         (lambda: made().generate(text(n=3)[:, :0], 2), "tokens"),
         (lambda: made().generate(text(n=3), -1), "n_new"),
         (lambda: made().generate(text(n=3), 2, temperature=-1), "temperature"),
+        (lambda: made().generate(text(n=3), 2, temperature=math.nan), "temperature"),
     ],
 )
 def test_what_does_not_fit_is_named(call, word):
