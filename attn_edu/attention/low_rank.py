@@ -19,7 +19,8 @@ def truncated_svd(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
     """Two thin factors whose product is the best approximation of ``matrix`` with that rank.
 
     No matrix of this rank comes closer in the sum of squares, and the square of what is missing is
-    the sum of the squares of the singular values left out (Eckart & Young, 1936).
+    the sum of the squares of the singular values left out (Eckart & Young, 1936). Gradients are
+    those of ``torch.linalg.svd``: they are not finite where two singular values are equal.
 
     Args:
         matrix: ``(…, m, n)``, floating-point and finite.

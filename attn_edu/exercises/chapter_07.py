@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from attn_edu.exercises.counting import steps
 from attn_edu.exercises.definition import Case, Exercise, Misconception
 
 
@@ -39,6 +40,11 @@ def _factors(matrix, rank, *, kept=_largest, share=_singular, own=None):
 
 def _by_regression(matrix, rank):
     return matrix[:, :rank], torch.linalg.pinv(matrix[:, :rank]) @ matrix
+
+
+def _v_turned_again(matrix, rank):
+    u, s, vh = torch.linalg.svd(matrix)
+    return u[:, :rank] * s[:rank], vh[:, :rank].mT
 
 
 LOW_RANK_FACTORS = Exercise(
@@ -92,6 +98,12 @@ LOW_RANK_FACTORS = Exercise(
             {"kept": lambda rank: slice(-rank, None)},
         ),
         Misconception(
+            "V transposed once more",
+            "`torch.linalg.svd` gives V already transposed: take its first rows, `vh[:rank]`. (The "
+            "older `torch.svd` gives V itself.)",
+            {"own": _v_turned_again},
+        ),
+        Misconception(
             "the first columns instead of the best directions",
             "The first columns of the matrix are `rank` of its directions, and not the best ones.",
             {"own": _by_regression},
@@ -131,6 +143,14 @@ def _mix_weights(query, key, project, scale, axis):
     return (query @ key.mT * scale).softmax(dim=axis) @ project.mT
 
 
+def _no_softmax(query, key, project, scale, axis):
+    return query @ (project @ key).mT * scale
+
+
+def _softmax_attention(query, key, value):
+    return torch.nn.functional.scaled_dot_product_attention(query, key, value)
+
+
 def _linformer(
     query,
     key,
@@ -142,7 +162,10 @@ def _linformer(
     projections=lambda first, second: (first, second),
     scale=lambda d, rank, n: 1 / math.sqrt(d),
     axis=-1,
+    own=None,
 ):
+    if own is not None:
+        return own(query, key, value)
     first, second = projections(project_key, project_value)
     scale = scale(query.shape[-1], *project_key.shape)
     return weigh(query, key, first, scale, axis) @ (second @ value)
@@ -159,6 +182,22 @@ def _linformer_cases():
         Case(inputs(3, 6, 4, 5, 2, 20), "3 sentences, 6 words, 2 mixtures"),
         Case(inputs(2, 5, 4, 3, 1, 30), "a single mixture"),
     ]
+
+
+SQUARE = Misconception(
+    "the n × n scores made first",
+    "The numbers are right: (Q Kᵀ) Eᵀ is Q (E K)ᵀ. But the brackets decide what arises on the way, "
+    "and here it was a matrix of n × n, the very thing to be saved. Mix the keys first.",
+    {},
+)
+
+
+def _made_a_square(answer):
+    n, rank = 24, 2
+    inputs = [_random(1, n, 3, seed=1), _random(1, n, 3, seed=2), _random(1, n, 5, seed=3)]
+    projections = [_random(rank, n, seed=4), _random(rank, n, seed=5)]
+    made = steps(answer, *inputs, *projections)
+    return SQUARE if any(step.size >= n * n for step in made) else None
 
 
 LINFORMER_ATTENTION = Exercise(
@@ -220,6 +259,17 @@ LINFORMER_ATTENTION = Exercise(
             "Each query divides its attention among the mixtures: the rows must sum to 1.",
             {"axis": -2},
         ),
+        Misconception(
+            "no softmax",
+            "Scores are no weights yet: a softmax over the mixtures makes them positive, and each "
+            "row add up to 1.",
+            {"weigh": _no_softmax},
+        ),
+        Misconception(
+            "nothing mixed",
+            "This is softmax attention to all n words; the projections were not used.",
+            {"own": _softmax_attention},
+        ),
     ),
     hints=(
         "A matrix of (rank, n) times the keys (n, d): which shape has it?",
@@ -228,6 +278,7 @@ LINFORMER_ATTENTION = Exercise(
     ),
     minutes=5,
     difficulty=1,
+    too_much=_made_a_square,
 )
 
 

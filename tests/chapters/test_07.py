@@ -128,9 +128,8 @@ def test_the_stored_numbers_are_whole(stored):
     assert tensors["ranks"].shape == (4, 3, 6, 12)
     for i, n in enumerate(about["lengths"]):
         assert ((tensors["ranks"][:, i] >= 1) & (tensors["ranks"][:, i] <= n)).all()
-    first = tensors["ranks"][0, -1].flatten()
-    order = first.argsort()
-    assert [divmod(order[i].item(), 12) for i in (0, 35, 71)] == [*PLACES.values()]
+    first = tensors["ranks"][0, -1]  # many heads have the least
+    assert [first[place] for place in PLACES.values()] == [first.min(), first.median(), first.max()]
     for name in ("values", "weight_values"):
         assert (tensors[name].diff(dim=-1) <= 0).all()
     assert (tensors["output_errors"][0].diff(dim=0) <= 0).all()  # more sheets, less error

@@ -197,7 +197,7 @@ def factors_by_eigenvectors(matrix, rank):
 def linformer_by_einsum(query, key, value, project_key, project_value):
     key = torch.einsum("rn,bnd->brd", project_key, key)
     scores = torch.einsum("bqd,brd->bqr", query, key) * key.shape[-1] ** -0.5
-    return torch.einsum("bqr,rn,bnd->bqd", scores.softmax(-1), project_value, value)
+    return torch.einsum("bqr,brd->bqd", scores.softmax(-1), project_value @ value)
 
 
 def linformer_of_the_package(query, key, value, e, f):
