@@ -78,6 +78,12 @@ ATTENTION_FLOPS = Exercise(
             {"pairs": lambda n: n * (n - 1)},
         ),
         Misconception(
+            "the pairs without the width",
+            "Each pair costs a dot product of d_model numbers, and as much again for its weight "
+            "times the value.",
+            {"width": lambda d: 1},
+        ),
+        Misconception(
             "the width squared",
             "The width enters once: a pair costs one dot product of d_model numbers. Squares of "
             "the width come from the projections.",
@@ -152,8 +158,20 @@ CROSSOVER_LENGTH = Exercise(
     misconceptions=(
         Misconception(
             "one of the network's two products",
-            "A step multiplies the word by W and the state by U: 4 · d_model² in a step.",
+            "A step multiplies the word by W and the state by U: 4 · d_model² in a step. The "
+            "crossover at d/2 in the chapter left W out.",
             {"matrices": 1},
+        ),
+        Misconception(
+            "one of the network's two products, rounded down",
+            "A step multiplies the word by W and the state by U: 4 · d_model² in a step. The "
+            "crossover at d/2 in the chapter left W out.",
+            {"matrices": 1, "solve": lambda ratio, d: int(ratio * d)},
+        ),
+        Misconception(
+            "the first length at which attention costs more",
+            "At this length attention costs more. Both cost the same one word earlier.",
+            {"solve": lambda ratio, d: int(ratio * d) + 1},
         ),
         Misconception(
             "one of attention's two products",

@@ -49,13 +49,14 @@ class Bill(View):
         d_model, n_heads, batch: sizes of the layer.
         projections: whether what works on each position by itself is counted, as in `costs.cost`.
         window, block, rank, landmarks, features, groups, latent: sizes that some kinds have, as in
-            `costs.cost`. One slider moves window and block, and one moves rank and landmarks. Where
-            ``groups`` does not divide the heads, the largest number that divides both is taken.
+            `costs.cost`. One slider moves window and block, and one moves rank and landmarks, by
+            the same factor. Where ``groups`` does not divide the heads, the largest number that
+            divides both is taken.
         n: the length of the table, from 64 to 131,072.
         of: what is drawn first: "flops", "bytes", "sequential_steps" or "path_length".
         shown: the kinds whose lines are drawn first.
         pair: the two kinds that are compared.
-        measured: the reader's own points, as `costs.measure_kinds` gives them: kind -> n ->
+        measured: the reader's own points, as `costs.collected` gives them: kind -> n ->
             `Measurement`, at these sizes.
         rate: multiplications and additions a second that this machine reaches, to set seconds
             beside FLOPs.

@@ -1,4 +1,4 @@
-"""The bill as a plotly figure, with sliders, and a button that measures on the reader's machine."""
+"""The bill as a plotly figure, with menus of sizes, and a button that measures here."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from attn_edu.costs import KINDS, Measurement, collected, matmul_rate, survey
 from attn_edu.figures import Chart, the_bill
 from attn_edu.views.bill import SHOWN, WHAT
 
-SIZES = {  # argument of `the_bill`: what stands beside its slider, and its choices
+SIZES = {  # argument of `the_bill`: what stands beside its menu, and its choices
     "d_model": ("Width d", (64, 128, 256, 512, 1024)),
     "n_heads": ("Heads", (1, 2, 4, 8, 16)),
     "window": ("Window", (16, 32, 64, 128, 256, 512)),
@@ -27,7 +27,7 @@ LENGTHS = (128, 256, 512, 1024, 2048)
 
 
 class BillWithClock(ipywidgets.VBox):
-    """Sliders for all sizes over `the_bill`, a choice of kinds, and "Measure on my machine".
+    """Menus of all sizes over `the_bill`, a choice of kinds, and "Measure on my machine".
 
     What was measured belongs to the sizes of that moment: another size takes it away.
 
@@ -43,9 +43,7 @@ class BillWithClock(ipywidgets.VBox):
     def __init__(self, shown: Sequence[str] = SHOWN, lengths: Sequence[int] = LENGTHS):
         self._lengths, self.measured, self._rate = tuple(lengths), {}, None
         self.sizes = {
-            name: ipywidgets.SelectionSlider(
-                options=choices, value=START[name], description=label, continuous_update=False
-            )
+            name: ipywidgets.Dropdown(options=choices, value=START[name], description=label)
             for name, (label, choices) in SIZES.items()
         }
         self.of = ipywidgets.Dropdown(
@@ -64,9 +62,9 @@ class BillWithClock(ipywidgets.VBox):
         for choice in (self.of, self.shown):
             choice.observe(lambda _: self._draw(), names="value")
         self.button.on_click(lambda _: self.measure())
-        sliders = ipywidgets.VBox(list(self.sizes.values()))
+        sizes = ipywidgets.VBox(list(self.sizes.values()))
         choices = ipywidgets.VBox([self.of, self.shown, self.button, self.progress])
-        super().__init__([ipywidgets.HBox([sliders, choices]), self._out])
+        super().__init__([ipywidgets.HBox([sizes, choices]), self._out])
         self._draw()
 
     def measure(self) -> dict[str, dict[int, Measurement]]:
@@ -104,4 +102,4 @@ class BillWithClock(ipywidgets.VBox):
         self._out.append_display_data(self.chart)
 
     def __repr__(self) -> str:
-        return "The bill with sliders. Run this cell, and the button measures on your machine."
+        return "The bill with menus. Run this cell, and the button measures on your machine."

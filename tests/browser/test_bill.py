@@ -72,6 +72,40 @@ def test_every_control_moves_the_picture_and_the_table(page):
     assert not console_errors(page)
 
 
+def test_two_sizes_on_one_slider_are_both_said_and_come_back(page):
+    slider = page.get_by_label("Rank, landmarks", exact=True)
+    said_beside = page.locator("label", has=slider).locator("output")
+    start = cells(page, "nystrom")
+    assert said_beside.inner_text() == "128, 64"
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert said_beside.inner_text() == "256, 128"
+    count = cost("nystrom", 1024, **SIZES, landmarks=128)
+    assert cells(page, "nystrom")[0] == short(count.flops)
+    assert "at the sizes that the picture began with" in page.locator(".tip").inner_text()
+    page.keyboard.press("ArrowLeft")
+    assert cells(page, "nystrom") == start
+    assert "at the sizes that the picture began with" not in page.locator(".tip").inner_text()
+
+
+def test_the_squares_of_the_chosen_line_are_filled(page):
+    page.get_by_label("Count").select_option("bytes")  # the ring is elsewhere
+    page.get_by_role("application").focus()
+    page.keyboard.press("ArrowDown")
+    filled = page.locator(".stage > canvas").evaluate("""c => {
+        const all = c.getContext("2d").getImageData(0, 0, c.width, c.height).data
+        const is = (i) => all[i] === 0 && all[i + 1] === 0x77 && all[i + 2] === 0xbb
+        for (let y = 0; y < c.height - 8; y++)
+            for (let x = 0; x < c.width - 8; x++) {
+                let n = 0  // of a block of 8 × 8
+                while (n < 64 && is(4 * ((y + (n >> 3)) * c.width + x + (n & 7)))) n++
+                if (n === 64) return true
+            }
+        return false
+    }""")
+    assert filled
+
+
 def test_the_crossover_is_said_and_lines_are_chosen(page):
     assert "Up to n = 1,024 attention as written costs no more in FLOPs than LSTM" in said(page)
     page.get_by_label("with", exact=True).select_option("gru")

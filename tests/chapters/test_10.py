@@ -83,6 +83,22 @@ def test_a_meeting_is_where_two_straight_lines_cross(chapter):
     assert namespace["meeting"](9, "forward", "square", "line") == "200"
     at["square"] = {n: s / 100 for n, s in at["square"].items()}
     assert namespace["meeting"](9, "forward", "square", "line") == "beyond 512"
+    at["square"] = {n: s * 1e4 for n, s in at["square"].items()}
+    assert namespace["meeting"](9, "forward", "square", "line") == "below 64"
+
+
+def test_the_forecast_takes_the_rate_of_the_nearest_length(chapter):
+    class One:
+        def __init__(self, seconds):
+            self.seconds = seconds
+
+    names = ("window", "block", "rank", "landmarks", "features")
+    chapter.update(
+        sizes=dict.fromkeys(names, 32),
+        mine={kind: {256: One(1), 2048: One(1000)} for kind in chapter["GIVES"]},
+    )
+    for n, seconds in [(256, 1), (2048, 1000)]:
+        assert all(found == pytest.approx(seconds) for found, _, _ in chapter["forecast"](n))
 
 
 def test_the_forecast_leaves_out_what_was_not_asked_for(chapter):

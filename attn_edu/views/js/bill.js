@@ -15,7 +15,7 @@ const SLIDERS = [
   ["features", "Features", 2, 10],
   ["batch", "Batch", 0, 7],
 ];
-const TIED = { window: "block", rank: "landmarks" }; // two sizes that one slider moves
+const TIED = { window: "block", rank: "landmarks" }; // two sizes that one slider moves, by the same factor
 const TIP =
   "Choose the lines in the table. Click the picture, or use the arrow keys: left and right change the length, up and down choose a line.";
 const LOOK = `
@@ -26,7 +26,7 @@ table.bill { border-collapse: collapse; font-size: 12.5px; font-variant-numeric:
 .bill thead th { color: var(--quiet); border-bottom: 1px solid var(--line); }
 .bill th:first-child { text-align: left; padding-left: 0; }
 .bill tr.over { box-shadow: inset 0 0 0 2px var(--focus); }
-.bill label { color: var(--ink); gap: 5px; max-width: none; }
+.bill label { color: var(--ink); gap: 5px; max-width: none; width: max-content; }
 .bill input { margin: 0; accent-color: var(--focus); min-width: 16px; min-height: 16px; }
 `;
 
@@ -57,6 +57,12 @@ export async function mountBill(host, first, hooks = {}) {
     const found = worth ? measured.filter((p) => p.kind === kind) : [];
     return found.map((p) => [p.n, worth(p)]).filter(([, y]) => y > 0);
   }
+  /** What a slider changes: its size, and the one tied to it, which keeps the ratio of the start. */
+  function resized(name, size) {
+    const other = TIED[name],
+      ratio = data.at[other] / data.at[name];
+    return other ? { [name]: size, [other]: Math.max(1, Math.round(size * ratio)) } : { [name]: size };
+  }
   const same = () => Object.entries(data.at).every(([name, size]) => state[name] === size);
 
   // ---- drawing -----------------------------------------------------------------------------------
@@ -78,9 +84,8 @@ export async function mountBill(host, first, hooks = {}) {
     chart.axes(pen, ink, {
       ticks: LENGTHS.map((n, k) => [n, k % every ? "" : whole(n)]),
       xName: "length n",
-      yName: seconds ? "FLOPs; on the right, seconds at this machine's rate" : name,
+      yName: !seconds ? name : self.width < 560 ? "FLOPs; right: seconds" : "FLOPs; on the right, seconds at this machine's rate",
       unit,
-      seconds,
     });
     const guide = { stroke: ink.quiet, width: 1 },
       x = chart.px(state.n);
@@ -94,10 +99,11 @@ export async function mountBill(host, first, hooks = {}) {
       chart.stroke(pen, at, { stroke: colour, width: over ? 4 : 2.2 }, dash);
       for (const [n, y] of points(kind)) {
         const [px, py] = [chart.px(n), chart.py(y)];
-        pen.rect(px - 4.5, py - 4.5, 9, 9, { fill: ink.paper, stroke: colour, width: 2, alpha: same() ? 1 : 0.4 });
+        pen.rect(px - 4.5, py - 4.5, 9, 9, { fill: over ? colour : ink.paper, stroke: colour, width: 2, alpha: same() ? 1 : 0.4 });
       }
       if (at.length) ends.push({ name: label, y: at.at(-1)[1], colour, bold: over });
     }
+    if (seconds) chart.seconds(pen, ink, seconds);
     chart.names(pen, ink, ends);
     const n = meet();
     if (n === null || n < chart.x[0] || n > chart.x[1]) return;
@@ -183,7 +189,7 @@ export async function mountBill(host, first, hooks = {}) {
   }
   function control() {
     const move = (name) => (size, done) => {
-      go({ [name]: size, ...(TIED[name] && { [TIED[name]]: size }) });
+      go(resized(name, size));
       stays(name, size, done);
     };
     boxes = {
@@ -194,7 +200,10 @@ export async function mountBill(host, first, hooks = {}) {
     };
     for (const [name, text, min, max] of SLIDERS) {
       const range = { min, max, step: 1, value: state[name] };
-      const words = () => whole(name === "n_heads" ? sizes(1).n_heads : state[name]);
+      const words = () => {
+        const [one, other] = [name === "n_heads" ? sizes(1).n_heads : state[name], state[TIED[name]] ?? state[name]];
+        return TIED[name] && one !== other ? `${whole(one)}, ${whole(other)}` : whole(one);
+      };
       const box = slider(text, { ...range, from: (v) => Math.round(Math.log2(v)), to: (k) => 2 ** k, words }, move(name));
       boxes[name] = box;
     }
@@ -261,6 +270,6 @@ export async function mountBill(host, first, hooks = {}) {
   return {
     load,
     close: self.close,
-    set: (name, size) => go({ [name]: size, ...(TIED[name] && { [TIED[name]]: size }) }),
+    set: (name, size) => go(resized(name, size)),
   };
 }

@@ -56,6 +56,15 @@ export function apartBy(wanted, gap, low, high) {
   return placed;
 }
 
+const round = (value, unit) => short(value, unit).replace(/\.0+/, "");
+
+/** The powers of ten between two numbers, or every so many of them. */
+function decades(low, high) {
+  const [a, b] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
+  const step = Math.max(1, Math.ceil((b - a) / 7));
+  return Array.from({ length: Math.floor((b - a) / step) + 1 }, (_, i) => 10 ** (a + i * step));
+}
+
 export class LogLog {
   /** `width` by `height` pixels; both axes run over given [low, high], high above low above 0. */
   constructor(width, height, x, y) {
@@ -77,8 +86,8 @@ export class LogLog {
     for (const piece of dashes(points, dash)) pen.curve(...piece, { alpha: 1, bend: 0, ...style });
   }
 
-  /** Grid, ticks and names; `seconds`: what one second is on the y axis, for a second scale. */
-  axes(pen, ink, { ticks, xName, yName, unit, seconds }) {
+  /** Grid, ticks and names. */
+  axes(pen, ink, { ticks, xName, yName, unit }) {
     const { left, right, top, bottom } = this,
       quiet = { size: 11.5, fill: ink.quiet };
     pen.text(yName, 4, 12, { size: 13, fill: ink.ink, bold: true });
@@ -88,22 +97,20 @@ export class LogLog {
       this.stroke(pen, [[this.px(value), top], [this.px(value), bottom]], rule);
       if (name) pen.text(name, this.px(value), bottom + 13, { ...quiet, align: "center" });
     }
-    const round = (value, unit) => short(value, unit).replace(/\.0+/, "");
-    const decades = (low, high) => {
-      const [a, b] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
-      const step = Math.max(1, Math.ceil((b - a) / 7));
-      return Array.from({ length: Math.floor((b - a) / step) + 1 }, (_, i) => 10 ** (a + i * step));
-    };
     for (const value of decades(...this.y)) {
       const y = this.py(value);
       this.stroke(pen, [[left, y], [right, y]], rule);
       pen.text(round(value, unit), left - 7, y, { ...quiet, align: "right" });
     }
-    if (!seconds) return;
-    for (const value of decades(this.y[0] / seconds, this.y[1] / seconds)) {
-      const y = this.py(value * seconds);
-      pen.rect(right - 52, y - 8, 50, 16, { fill: ink.paper, alpha: 0.8 });
-      pen.text(round(value, "s"), right - 5, y, { ...quiet, align: "right" });
+  }
+
+  /** A second scale at the right, over the lines; `second` is what one second is on the y axis. */
+  seconds(pen, ink, second) {
+    for (const value of decades(this.y[0] / second, this.y[1] / second)) {
+      const [y, name] = [this.py(value * second), round(value, "s")];
+      const wide = 7 * name.length;
+      pen.rect(this.right - 6 - wide, y - 7, wide + 4, 14, { fill: ink.paper, alpha: 0.75 });
+      pen.text(name, this.right - 5, y, { size: 11.5, fill: ink.quiet, align: "right" });
     }
   }
 
