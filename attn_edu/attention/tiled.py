@@ -86,9 +86,11 @@ class _Tiled(torch.autograd.Function):
             largest = query.new_full((b, m, 1), -math.inf)
             total = query.new_zeros(b, m, 1)
             sums = query.new_zeros(b, m, value.shape[2])
+            blind = torch.ones_like(total, dtype=torch.bool)  # attends to nothing so far
             for _, q, k, v, hidden in tiles:
                 scores = buffer[: b * m * k.shape[1]].view(b, m, k.shape[1])
                 torch.baddbmm(scores, q, k.mT, beta=0, alpha=1 / math.sqrt(d), out=scores)
+                blind &= hidden is not None and hidden.all(dim=-1, keepdim=True)
                 if hidden is not None:
                     scores.masked_fill_(hidden, -math.inf)
                 before, largest = largest, torch.maximum(largest, scores.amax(-1, keepdim=True))
@@ -97,7 +99,6 @@ class _Tiled(torch.autograd.Function):
                 shrink = (before - shift).exp_()  # what was summed so far, seen from the new shift
                 total.mul_(shrink).add_(powers.sum(dim=-1, keepdim=True))
                 torch.baddbmm(sums.mul_(shrink), powers, v, out=sums)
-            blind = total == 0
             total.masked_fill_(blind, 1)
             torch.div(sums, total, out=output[:, rows])
             log_total[:, rows] = largest.masked_fill(blind, 0) + total.log()

@@ -147,6 +147,28 @@ def test_hidden_tiles_are_not_computed():
     assert flops(causal=True) == flops() * (8 * 9 / 2) / 64  # the diagonal and below: 36 of 64
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_scores_that_overflow_are_not_taken_for_hidden_ones(causal):
+    """Every visible score of the first query is -inf: NaN as in the formula, not zeros."""
+    query, key, value = (x.requires_grad_() for x in inputs(n_query=5, n_key=5))
+    mask = torch.ones(5, 5, dtype=torch.bool)
+    mask[1] = False
+    with torch.no_grad():
+        key.abs_()
+        query[0] = -torch.inf
+    output = tiled_attention(
+        query, key, value, mask=mask, causal=causal, block_query=2, block_key=2
+    )
+    visible = mask & causal_mask(5) if causal else mask
+    wanted = scaled_dot_product_attention(query, key, value, mask=visible)
+    assert output[0].isnan().all()
+    assert (output[1] == 0).all()
+    assert_close(output, wanted, equal_nan=True)
+    (grad,) = torch.autograd.grad(output.sum(), query)
+    assert grad[0].isnan().all()
+    assert not grad[1:].isnan().any()
+
+
 def test_jacobian_of_torch_func():
     x = normal(5, D)
 
