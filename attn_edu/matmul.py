@@ -190,6 +190,9 @@ def winograd_convolution(image: Tensor, kernel: Tensor) -> Tensor:
     _check_convolution(image, kernel)
     if kernel.ndim == 2:
         return winograd_convolution(image.unsqueeze(-3), kernel[None, None]).squeeze(-3)
+    whole, dtype = not (image.is_floating_point() or image.is_complex()), image.dtype
+    if whole:  # the sums on the way leave uint8 and int8 long before the result does
+        image, kernel = image.long(), kernel.long()
     height, width = (size - 2 for size in image.shape[-2:])
     image = _grown(image, height + height % 2 + 2, width + width % 2 + 2)
     patches = image.unfold(-2, 4, 2).unfold(-2, 4, 2)  # (…, c_in, rows, columns, 4, 4)
@@ -199,7 +202,7 @@ def winograd_convolution(image: Tensor, kernel: Tensor) -> Tensor:
     products = torch.einsum("ocij,...crsij->...orsij", kernel, patches)
     output = _output_sums(_output_sums(products, -2), -1)  # (…, c_out, rows, columns, 2, 2)
     output = output.transpose(-3, -2).flatten(-4, -3).flatten(-2)[..., :height, :width]
-    return output / 4 if output.is_floating_point() else output // 4  # kernel sums were doubled
+    return (output // 4 if whole else output / 4).to(dtype)  # kernel sums were doubled
 
 
 def _kernel_sums(g: Tensor, axis: int) -> Tensor:

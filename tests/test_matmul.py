@@ -146,6 +146,17 @@ def test_winograd_inner_product_makes_the_multiplications_that_it_promises(shape
     assert winograd_inner_product.multiplications(even) == (even**3 + 2 * even**2) // 2
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.complex64])
+def test_winograd_convolution_in_small_integers_and_in_complex_numbers(dtype):
+    """Sums on the way leave uint8 and int8 where the result, at most 9 * 6 * 2, does not."""
+    generator = torch.Generator().manual_seed(3)
+    image = torch.randint(0, 7, (5, 8), generator=generator).to(dtype)
+    kernel = torch.randint(0, 3, (3, 3), generator=generator).to(dtype)
+    wanted = F.conv2d(image[None, None].cfloat(), kernel[None, None].cfloat())[0, 0]
+    wanted = wanted if dtype.is_complex else wanted.real.to(dtype)
+    assert winograd_convolution(image, kernel).equal(wanted)
+
+
 @pytest.mark.parametrize("size", CONVOLUTIONS)
 def test_winograd_convolution_makes_the_multiplications_that_it_promises(size):
     image, kernel = integers(3, *size), integers(5, 3, 3, 3)
