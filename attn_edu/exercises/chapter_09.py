@@ -1,5 +1,7 @@
 """Exercises of chapter 09: faster arithmetic."""
 
+import math
+
 import torch
 
 from attn_edu.exercises.counting import multiplications, steps
@@ -34,7 +36,7 @@ def _online(
     parts=lambda scores, tile, axis: scores.split(tile, dim=axis),
     top=torch.maximum,
     shrink=lambda total, before, largest: total * (before - largest).exp(),
-    against=lambda own, largest: largest,
+    against=lambda own, before, largest: largest,
     finish=lambda powers, total: powers / total,
 ):
     if instead is not None:
@@ -46,7 +48,7 @@ def _online(
     for part in rest:
         own = part.amax(dim=axis, keepdim=True)
         before, largest = largest, top(largest, own)
-        new = (part - against(own, largest)).exp().sum(dim=axis, keepdim=True)
+        new = (part - against(own, before, largest)).exp().sum(dim=axis, keepdim=True)
         total = shrink(total, before, largest) + new
     return finish((scores - largest).exp(), total)
 
@@ -59,6 +61,34 @@ def _whole_tiles(scores, tile, axis):
     """As ``for i in range(n // tile)``: what is left over at the end is never summed."""
     n = scores.shape[axis]
     return scores.narrow(axis, 0, max(n - n % tile, min(n, tile))).split(tile, dim=axis)
+
+
+def _whole_tiles_or_none(scores, tile):
+    """The same in a loop that starts from nothing: a row shorter than a tile has no sum."""
+    if tile > scores.shape[-1]:
+        return torch.full_like(scores, math.inf)
+    return _online(scores, tile, parts=_whole_tiles)
+
+
+def _all_shrunk(scores, tile):
+    first, *rest = scores.split(tile, dim=-1)
+    largest = first.amax(dim=-1, keepdim=True)
+    total = (first - largest).exp().sum(dim=-1, keepdim=True)
+    for part in rest:
+        before, largest = largest, torch.maximum(largest, part.amax(dim=-1, keepdim=True))
+        total = total + (part - largest).exp().sum(dim=-1, keepdim=True)
+        total = total * (before - largest).exp()
+    return (scores - largest).exp() / total
+
+
+def _powers_kept(scores, tile, divided=False):
+    n, kept = scores.shape[-1], []
+    for start in range(0, n, tile):
+        seen = scores[..., : start + tile]
+        powers = (seen - seen.amax(dim=-1, keepdim=True)).exp()
+        total = powers.sum(dim=-1, keepdim=True)
+        kept.append(powers[..., start:] / total if divided else powers[..., start:])
+    return torch.cat(kept, dim=-1) if divided else torch.cat(kept, dim=-1) / total
 
 
 AT_ONCE = Misconception(
@@ -139,7 +169,43 @@ ONLINE_SOFTMAX = Exercise(
             "each tile against its own largest score",
             "A tile's powers are added to the sum so far, so both must be taken against the same "
             "number: the largest score of all tiles up to here.",
-            {"against": lambda own, largest: own},
+            {"against": lambda own, before, largest: own},
+        ),
+        Misconception(
+            "the new tile against the old largest score",
+            "Take the new largest score first, then the powers of the tile: against the new one, "
+            "as the old sum is once it has shrunk.",
+            {"against": lambda own, before, largest: before},
+        ),
+        Misconception(
+            "the new tile shrunk as well",
+            "Only the old sum was taken against the old largest score, so only it shrinks. "
+            "Multiply it before you add the new tile.",
+            {"instead": _all_shrunk},
+        ),
+        Misconception(
+            "the largest score of the latest tile",
+            "The largest score so far never falls: take the larger of the old one and the tile's. "
+            "Otherwise the factor can exceed 1, and the powers at the end too, up to infinity.",
+            {"top": lambda before, own: own},
+        ),
+        Misconception(
+            "powers kept from their own time",
+            "The powers of an early tile were taken against the largest score of that moment. Take "
+            "them against the last one: (scores - largest).exp() at the end.",
+            {"instead": _powers_kept},
+        ),
+        Misconception(
+            "divided by the sum so far",
+            "Each tile was divided by what had been summed up to then. The sum is known at the "
+            "end: only then can scores become weights.",
+            {"instead": lambda scores, tile: _powers_kept(scores, tile, divided=True)},
+        ),
+        Misconception(
+            "one sum for all rows",
+            "Every row has a largest score and a sum of its own: split and sum along the last "
+            "axis, with `dim=-1, keepdim=True`.",
+            {"instead": lambda scores, tile: scores.flatten().softmax(dim=0).view_as(scores)},
         ),
         Misconception(
             "each tile by itself",
@@ -148,10 +214,26 @@ ONLINE_SOFTMAX = Exercise(
             {"instead": _each_tile_alone},
         ),
         Misconception(
+            "the mean of each tile's softmax",
+            "Divided by the number of tiles the row adds up to 1, but every tile gets the same "
+            "share of it, whatever its scores. There is one sum, carried from tile to tile.",
+            {
+                "instead": lambda scores, tile: (
+                    _each_tile_alone(scores, tile) / -(-scores.shape[-1] // tile)
+                )
+            },
+        ),
+        Misconception(
             "the end of the row forgotten",
             "When `tile` does not divide n, a shorter tile is left over at the end, and it belongs "
             "to the sum as well.",
             {"parts": _whole_tiles},
+        ),
+        Misconception(
+            "the end of the row forgotten, and a short row altogether",
+            "When `tile` does not divide n, a shorter tile is left over at the end, and it belongs "
+            "to the sum as well. It can be the only one.",
+            {"instead": _whole_tiles_or_none},
         ),
         Misconception(
             "no largest score taken off",
@@ -213,6 +295,7 @@ def _strassen(
     instead=None,
     cut=quarters,
     multiply=lambda x, y: x @ y,
+    negated=None,
     c11=lambda m: m[1] + m[4] - m[5] + m[7],
     c12=lambda m: m[3] + m[5],
     c21=lambda m: m[2] + m[4],
@@ -232,6 +315,7 @@ def _strassen(
         6: multiply(a21 - a11, b11 + b12),
         7: multiply(a12 - a22, b21 + b22),
     }
+    m = {i: -product if i == negated else product for i, product in m.items()}
     rows = place(c11(m), c12(m), c21(m), c22(m))
     return torch.cat([torch.cat(row, dim=1) for row in rows], dim=0)
 
@@ -239,6 +323,15 @@ def _strassen(
 def _columns_first(x):
     x11, x12, x21, x22 = quarters(x)
     return x11, x21, x12, x22
+
+
+def _turned(i, product):
+    """One of the four differences in the table taken the wrong way round."""
+    return Misconception(
+        f"the difference in m{i} the wrong way round",
+        f"m{i} is {product}: mind which of the two is taken off.",
+        {"negated": i},
+    )
 
 
 EIGHT = Misconception(
@@ -346,6 +439,10 @@ STRASSEN_ONCE = Exercise(
             "The bottom left is m2 + m4.",
             {"c21": lambda m: m[2] - m[4]},
         ),
+        _turned(3, "a11 @ (b12 - b22)"),
+        _turned(4, "a22 @ (b21 - b11)"),
+        _turned(6, "(a21 - a11) @ (b11 + b12)"),
+        _turned(7, "(a12 - a22) @ (b21 + b22)"),
     ),
     hints=(
         "Cut both matrices into quarters, and write a11, a12, a21, a22 where the table of the "
