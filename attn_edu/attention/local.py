@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attn_edu.attention.dot_product import check_inputs, scaled_dot_product_attention
+from attn_edu.attention.fused import is_moderate
 from attn_edu.attention.masks import _check_size
 from attn_edu.attention.stretches import Stretches
 
@@ -162,7 +163,8 @@ def _attend(
         key, value = torch.where(unseen, 0, key), torch.where(unseen, 0, value)
 
     attend, d_value = scaled_dot_product_attention, value.shape[-1]
-    if rows.count * rows.length * columns.length > FEW and _moderate(query, key, scale):
+    many = query.numel() and rows.count * rows.length * columns.length > FEW
+    if many and is_moderate(query, key, value, scale):
         attend = _fused
         query, key, value = _same_width(query, key, value)
     query, key, value = (x.expand(*lead, -1, -1) for x in (query, key, value))
@@ -207,14 +209,6 @@ def _samples(x: Tensor | None, count: int) -> Sequence[Tensor | None]:
 
 def _trains(*tensors: Tensor) -> bool:
     return torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
-
-
-def _moderate(query: Tensor, key: Tensor, scale: float) -> bool:
-    """Whether every score is finite: in the kernel, even a hidden one that is not makes NaN."""
-    if query.is_meta or not query.numel():
-        return False
-    bound = torch.linalg.vector_norm(query) * torch.linalg.vector_norm(key)  # Cauchy, Schwarz
-    return (bound * abs(scale)).item() < 1e30
 
 
 def _same_width(query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:

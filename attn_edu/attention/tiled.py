@@ -6,7 +6,7 @@ from numbers import Integral
 import torch
 from torch import Tensor
 
-from attn_edu.attention.dot_product import check_inputs
+from attn_edu.attention.dot_product import check_inputs, weighted_sum
 
 
 def tiled_attention(
@@ -98,7 +98,10 @@ class _Tiled(torch.autograd.Function):
                 powers = torch.sub(scores, shift, out=scores).exp_()
                 shrink = (before - shift).exp_()  # what was summed so far, seen from the new shift
                 total.mul_(shrink).add_(powers.sum(dim=-1, keepdim=True))
-                torch.baddbmm(sums.mul_(shrink), powers, v, out=sums)
+                if hidden is None:
+                    torch.baddbmm(sums.mul_(shrink), powers, v, out=sums)
+                else:  # NaN in a value is for those who see it
+                    sums.mul_(shrink).add_(weighted_sum(powers, v, ~hidden))
             total.masked_fill_(blind, 1)
             torch.div(sums, total, out=output[:, rows])
             log_total[:, rows] = largest.masked_fill(blind, 0) + total.log()
@@ -130,6 +133,8 @@ class _Tiled(torch.autograd.Function):
                 weights = (scores - log_total[:, rows]).exp()
                 grad_value[:, columns] += weights.mT @ grad
                 grad_scores = scale * weights * (grad @ v.mT - mean[:, rows])
+                if hidden is not None:
+                    grad_scores = grad_scores.masked_fill(hidden, 0)  # not 0 times NaN
                 grad_query[:, rows] += grad_scores @ k
                 grad_key[:, columns] += grad_scores.mT @ q
         return *grads, None, None, None, None

@@ -125,6 +125,23 @@ def what_nobody_sees_may_hold_anything(kind):
 
 
 @invariant
+def a_value_that_is_not_finite_reaches_only_who_sees_it(kind):
+    """Causal attention: NaN at a position changes nothing before it. Nor the gradient there."""
+    for mask in kind.masks():
+        clean = kind.inputs(BATCH)
+        wanted, wanted_gradient = kind(*clean, mask), gradients(kind, clean, mask)[0]
+        for j, seen in enumerate(kind.visible(mask).unbind(dim=1)):
+            for rubbish in (float("nan"), float("inf")):
+                query, key, value = (tensor.clone() for tensor in clean)
+                value[:, j] = rubbish
+                got = kind(query, key, value, mask)
+                close(got[:, ~seen], wanted[:, ~seen])
+                assert not got[:, seen].isfinite().any()
+                gradient = gradients(kind, (query, key, value), mask)[0]
+                close(gradient[:, ~seen], wanted_gradient[:, ~seen])
+
+
+@invariant
 def a_query_that_sees_nothing_gets_zeros(kind):
     for mask in kind.masks():
         inputs = kind.inputs(BATCH)
