@@ -169,7 +169,6 @@ class TransformerBlock(nn.Module):
         for what, got, wanted in (
             ("norm_first", other.norm_first, self.pre_norm),
             ("dim_feedforward", theirs.out_features, ours.out_features),
-            ("layer_norm_eps", other.norm1.eps, self.attention_norm.eps),
             ("bias", theirs.bias is not None, ours.bias is not None),
         ):
             if got != wanted:
@@ -179,13 +178,25 @@ class TransformerBlock(nn.Module):
         if not torch.allclose(other.activation(probe), activation(probe), atol=1e-5):
             raise ValueError(f"other: got another activation; accepted is {activation}.")
         self.attention.load_torch(other.self_attn)
-        pairs = [(self.attention_norm, other.norm1)]
+        load_norm(self.attention_norm, other.norm1)
         if cross:
             self.cross_attention.load_torch(other.multihead_attn)
-            pairs += [(self.cross_norm, other.norm2), (self.feedforward_norm, other.norm3)]
-        else:
-            pairs += [(self.feedforward_norm, other.norm2)]
-        pairs += [(self.feedforward.widen, other.linear1), (self.feedforward.narrow, other.linear2)]
-        for ours, theirs in pairs:
-            ours.load_state_dict(theirs.state_dict())
+            load_norm(self.cross_norm, other.norm2)
+        load_norm(self.feedforward_norm, other.norm3 if cross else other.norm2)
+        self.feedforward.widen.load_state_dict(other.linear1.state_dict())
+        self.feedforward.narrow.load_state_dict(other.linear2.state_dict())
         return self
+
+
+def load_norm(ours: nn.LayerNorm, theirs: nn.Module) -> None:
+    """Copy the weights of a layer norm; refuse one that would give another output."""
+    got, wanted = (
+        (type(norm).__name__, getattr(norm, "eps", None), _shapes(norm)) for norm in (theirs, ours)
+    )
+    if got != wanted:
+        raise ValueError(f"other: got a norm (kind, eps, weights) = {got}; accepted is {wanted}.")
+    ours.load_state_dict(theirs.state_dict())
+
+
+def _shapes(module: nn.Module) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from attn_edu.models.block import TransformerBlock
+from attn_edu.models.block import TransformerBlock, load_norm
 from attn_edu.models.checks import check_positive
 
 
@@ -76,8 +76,8 @@ class TransformerStack(nn.Module):
 
         Raises:
             TypeError: not a stack of torch's layers.
-            ValueError: another number of layers, a final norm too many or too few, or a layer that
-                does not fit.
+            ValueError: another number of layers, a final norm too many or too few, or a layer or
+                norm that does not fit.
         """
         if not isinstance(other, nn.TransformerEncoder | nn.TransformerDecoder):
             raise TypeError(
@@ -91,7 +91,7 @@ class TransformerStack(nn.Module):
         for ours, theirs in zip(self.blocks, other.layers):
             ours.load_torch(theirs)
         if self.norm is not None:
-            self.norm.load_state_dict(other.norm.state_dict())
+            load_norm(self.norm, other.norm)
         return self
 
 

@@ -129,7 +129,7 @@ def test_weights_are_copied_not_shared():
         ({"norm_first": False}, "norm_first"),
         ({"activation": "relu"}, "activation"),
         ({"bias": False}, "bias"),
-        ({"layer_norm_eps": 1e-3}, "layer_norm_eps"),
+        ({"layer_norm_eps": 1e-3}, "eps"),
     ],
 )
 def test_another_kind_of_layer_is_refused(theirs, word):
@@ -151,6 +151,32 @@ def test_other_sizes_and_types_are_refused():
     short = nn.TransformerEncoder(torch_layer(), LAYERS - 1, enable_nested_tensor=False)
     with pytest.raises(ValueError, match=r"layers.*final norm"):
         encoder.load_torch(short)
+
+
+@pytest.mark.parametrize("norm", ["norm1", "norm2", "norm3"])
+def test_another_epsilon_in_any_norm_is_refused(norm):
+    theirs = torch_layer(cross=True)
+    getattr(theirs, norm).eps = 1e-3
+    with pytest.raises(ValueError, match=r"other: got .*eps.*0\.001.*accepted is .*1e-05"):
+        block(cross=True).load_torch(theirs)
+
+
+@pytest.mark.parametrize(
+    "norm",
+    [
+        nn.LayerNorm(D_MODEL, eps=1e-3),
+        nn.LayerNorm(D_MODEL, bias=False),
+        nn.LayerNorm(D_MODEL, elementwise_affine=False),
+        nn.LayerNorm(D_MODEL + 1),
+        nn.GroupNorm(HEADS, D_MODEL),
+        nn.Identity(),
+    ],
+    ids=str,
+)
+def test_another_final_norm_is_refused(norm):
+    theirs = nn.TransformerEncoder(torch_layer(), LAYERS, norm, enable_nested_tensor=False)
+    with pytest.raises(ValueError, match=r"other: got a norm .*accepted"):
+        TransformerEncoder(D_MODEL, HEADS, LAYERS, D_FF).load_torch(theirs)
 
 
 # Without torch's layer: what must hold by itself
