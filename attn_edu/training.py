@@ -90,9 +90,14 @@ def train(
     optimiser = _adam(model, lr, weight_decay)
     history, recent = History(), []
     best, best_step = math.inf, 0
+
+    def score():
+        history.scores.append((history.steps, evaluate()))
+        model.train()  # whatever mode it was looked at in
+
     model.train()
     if evaluate is not None:
-        history.scores.append((0, evaluate()))
+        score()
     for step in _bar(steps, progress):
         inputs, targets = next(source)
         value = loss(model(inputs), targets)
@@ -108,7 +113,7 @@ def train(
         optimiser.step()
         history.losses.append(value.item())
         if evaluate is not None and history.steps % every == 0:
-            history.scores.append((history.steps, evaluate()))
+            score()
         recent = [*recent[-19:], value.item()]
         mean = sum(recent) / len(recent)
         if mean < best:

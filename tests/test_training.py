@@ -94,6 +94,21 @@ def test_scores_are_kept_at_their_steps():
     assert history.scores == [(0, 5.0), (3, 5.0), (6, 5.0)]
 
 
+def test_a_look_at_the_model_in_evaluation_mode_changes_no_step():
+    torch.manual_seed(7)
+    model = nn.Sequential(nn.Dropout(0.5), nn.Linear(3, 1))
+
+    def losses(**options):
+        for parameter in model.parameters():
+            parameter.data.fill_(0.1)
+        options |= {"loss": nn.functional.mse_loss, "steps": 6, "progress": False}
+        return train(model, line, **options).losses
+
+    wanted = losses()
+    assert losses(evaluate=lambda: float(model.eval().training), every=2) == wanted
+    assert model.training
+
+
 def test_the_bar_removes_itself(capsys):
     fitted(steps=3, progress=True)
     out, err = capsys.readouterr()
