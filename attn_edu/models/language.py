@@ -1,7 +1,7 @@
 """Models that read a text and say what comes next: a Transformer, and a recurrent one beside it."""
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 
 import torch
 from torch import Tensor, nn
@@ -42,16 +42,15 @@ class _Writer(nn.Module):
         Raises:
             ValueError: no token to start from, a negative number, or a text beyond ``max_length``.
         """
-        if tokens.shape[-1] < 1:
-            raise ValueError(f"tokens: got {tuple(tokens.shape)}; accepted is at least one token.")
+        _check_tokens(tokens)
         if (
             isinstance(temperature, bool)
             or not isinstance(temperature, Real)
             or not 0 <= temperature < math.inf
         ):
             raise ValueError(f"temperature: got {temperature!r}; accepted is a number from 0.")
-        if n_new < 0:
-            raise ValueError(f"n_new: got {n_new}; accepted is an integer from 0.")
+        if isinstance(n_new, bool) or not isinstance(n_new, Integral) or n_new < 0:
+            raise ValueError(f"n_new: got {n_new!r}; accepted is an integer from 0.")
         was_training = self.training
         self.eval()
         try:
@@ -244,6 +243,16 @@ def _draw(logits: Tensor, temperature: float, generator: torch.Generator | None)
 
 def _vectors(table: nn.Embedding, tokens: Tensor) -> Tensor:
     """The vector of each token, ``(…, n)`` -> ``(…, n, d_model)``."""
+    _check_tokens(tokens)
+    try:
+        return table(tokens)
+    except IndexError:
+        got = f"{tokens.min()} to {tokens.max()}"
+        accepted = f"0 to {table.num_embeddings - 1}"
+        raise ValueError(f"tokens: got numbers from {got}; accepted is {accepted}.") from None
+
+
+def _check_tokens(tokens: Tensor) -> None:
     if not isinstance(tokens, Tensor):
         raise TypeError(f"tokens: got {type(tokens).__name__}; accepted is a tensor of integers.")
     if tokens.dtype not in (torch.int64, torch.int32) or tokens.ndim < 1:
@@ -251,9 +260,3 @@ def _vectors(table: nn.Embedding, tokens: Tensor) -> Tensor:
         raise ValueError(f"tokens: got {got}; accepted is (…, n) of int64 or int32.")
     if tokens.shape[-1] < 1:
         raise ValueError(f"tokens: got {tuple(tokens.shape)}; accepted is at least one token.")
-    try:
-        return table(tokens)
-    except IndexError:
-        got = f"{tokens.min()} to {tokens.max()}"
-        accepted = f"0 to {table.num_embeddings - 1}"
-        raise ValueError(f"tokens: got numbers from {got}; accepted is {accepted}.") from None

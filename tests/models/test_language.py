@@ -136,6 +136,20 @@ def test_what_counts_distances_sees_a_shifted_text_alike(position):
     assert_close(block(x, mask=causal_mask(5), cache=Shifted()), at_0)
 
 
+@pytest.mark.parametrize(
+    ("tokens", "n_new", "error", "word"),
+    [
+        ([[3, 1]], 2, TypeError, "tokens: got list"),
+        (torch.tensor(3), 2, ValueError, r"tokens: got \(\)"),
+        (torch.tensor([[0.5]]), 0, ValueError, "tokens: got .*float32"),
+        (torch.tensor([[1]]), 1.5, ValueError, "n_new: got 1.5"),
+    ],
+)
+def test_what_cannot_be_continued_is_named(tokens, n_new, error, word):
+    with pytest.raises(error, match=word):
+        made("rotary").generate(tokens, n_new)
+
+
 @pytest.mark.parametrize("position", POSITIONS)
 def test_only_learned_positions_end(position):
     model, tokens = made(position), text(n=LONGEST + 2)
