@@ -84,6 +84,17 @@ CAUSAL_MASK = Exercise(
             {"start": lambda n_query, n_key: 0},
         ),
         Misconception(
+            "the diagonal on the other side",
+            "`tril(n_query - n_key)` moves the diagonal to the left. The first query has "
+            "n_key − n_query positions before it, so it moves to the right.",
+            {"start": lambda n_query, n_key: n_query - n_key},
+        ),
+        Misconception(
+            "nothing is hidden",
+            "Every query sees every key, the future too.",
+            {"sees": lambda query, key: (query == query) & (key == key)},
+        ),
+        Misconception(
             "inverted triangle",
             "Each query sees the future and not the past: `tril` keeps the past, `triu` does not.",
             {"sees": lambda query, key: key >= query},
@@ -209,6 +220,39 @@ NEXT_TOKEN_LOSS = Exercise(
             {"pair": lambda logits, tokens: (logits, tokens.roll(-1, dims=1))},
         ),
         Misconception(
+            "shifted in a ring through all texts",
+            "The last position of a text has no answer. `roll` without an axis gives it the first "
+            "token of the next text.",
+            {"pair": lambda logits, tokens: (logits, tokens.roll(-1))},
+        ),
+        Misconception(
+            "texts glued together",
+            "Flattened before the shift, the last guess of each text is judged by the first token "
+            "of the next. Shift within each text first.",
+            {
+                "pair": lambda logits, tokens: (
+                    logits.flatten(0, 1)[None, :-1],
+                    tokens.flatten()[None, 1:],
+                )
+            },
+        ),
+        Misconception(
+            "two places on",
+            "Position t is judged by token t + 2: one shift is enough.",
+            {"pair": lambda logits, tokens: (logits[:, :-2], tokens[:, 2:])},
+        ),
+        Misconception(
+            "positions and vocabulary mixed up",
+            "`cross_entropy` wants the vocabulary on axis 1: transpose with `.mT`, or flatten. "
+            "`view` and `reshape` only cut the row of numbers anew.",
+            {
+                "pair": lambda logits, tokens: (
+                    logits[:, :-1].reshape(len(logits), logits.shape[2], -1).mT,
+                    tokens[:, 1:],
+                )
+            },
+        ),
+        Misconception(
             "the last position only",
             "Under a causal mask every position is a prediction of its own: use them all.",
             {"pair": lambda logits, tokens: (logits[:, -2:-1], tokens[:, -1:])},
@@ -247,6 +291,16 @@ NEXT_TOKEN_LOSS = Exercise(
             "added up instead of averaged",
             "The loss is the mean over all predictions, so that longer texts do not count more.",
             {"reduce": lambda values: values.sum()},
+        ),
+        Misconception(
+            "divided by all tokens",
+            "A text of n tokens has n − 1 predictions with an answer: divide by these.",
+            {"reduce": lambda values: values.sum() / (len(values) * (values.shape[1] + 1))},
+        ),
+        Misconception(
+            "perplexity",
+            "This is e to the power of the loss. Asked for is the loss itself, in nats.",
+            {"reduce": lambda values: values.mean().exp()},
         ),
         Misconception(
             "averaged over the texts only",
@@ -329,9 +383,15 @@ ADDITIVE_MASK = Exercise(
         ),
         Misconception(
             "the smallest float",
-            "Added to a negative score it overflows, and a row that sees nothing becomes uniform. "
-            "What is hidden needs −∞.",
+            "It is so large that a score added to it is lost in rounding: a row that sees nothing "
+            "becomes uniform, padding included. What is hidden needs −∞.",
             {"hidden": torch.finfo(torch.float32).min},
+        ),
+        Misconception(
+            "a negative number that half precision holds",
+            "−10⁴ leaves a row that sees nothing a softmax of its own, over what should be hidden. "
+            "What is hidden needs −∞.",
+            {"hidden": -1e4},
         ),
         Misconception(
             "hidden by −1",
@@ -467,6 +527,11 @@ DECODE_STEP = Exercise(
             "keys and values in different order",
             "A value must stand at the place of its key: past first and new last, in both.",
             {"join": (_joined, lambda past, new: torch.cat([new, past], dim=-2))},
+        ),
+        Misconception(
+            "its own value is missing",
+            "The new word takes its share of the weights, but its value is not added.",
+            {"join": (_joined, lambda past, new: torch.cat([past, 0 * new], dim=-2))},
         ),
         Misconception(
             "two softmaxes",

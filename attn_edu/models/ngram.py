@@ -34,9 +34,15 @@ class NGram:
         if vocabulary**order >= 2**63:
             raise ValueError(f"order: got {order}; accepted is vocabulary ** order below 2 ** 63.")
         self.order, self.vocabulary = order, vocabulary
+        self._joint = None  # for each length: the different rows, and how often each occurs
 
     def fit(self, tokens: Tensor) -> "NGram":
-        """Count in ``(n,)`` integers; returns this model, for chaining."""
+        """Count in ``(n,)`` integers; returns this model, for chaining.
+
+        Raises:
+            TypeError, ValueError: not one row of integers from 0 to ``vocabulary - 1``.
+        """
+        self._check(tokens)
         self._joint = [_counted(self._codes(tokens, k)) for k in range(1, self.order + 1)]
         return self
 
@@ -46,8 +52,11 @@ class NGram:
         The first tokens have a shorter context. With ``order`` the model of fewer tokens speaks.
 
         Raises:
-            ValueError: an order that this model has not counted.
+            TypeError, ValueError: tokens as in `fit`, or an order that this model has not counted.
         """
+        if self._joint is None:
+            raise ValueError("fit: nothing was counted yet; accepted is a model after `fit`.")
+        self._check(tokens)
         order = self.order if order is None else order
         check_positive("order", order)
         if order > self.order:
@@ -67,6 +76,16 @@ class NGram:
             mixed = (count + kinds * shorter) / (seen + kinds).clamp_min(1)
             result[k - 1 :] = torch.where(seen > 0, mixed, shorter)
         return result
+
+    def _check(self, tokens: Tensor) -> None:
+        if not isinstance(tokens, Tensor):
+            raise TypeError(f"tokens: got {type(tokens).__name__}; accepted is a tensor.")
+        if tokens.ndim != 1 or tokens.dtype.is_floating_point or tokens.dtype == torch.bool:
+            got = f"{tuple(tokens.shape)} of {tokens.dtype}"
+            raise ValueError(f"tokens: got {got}; accepted is (n,), integers.")
+        if len(tokens) and not 0 <= tokens.min() <= tokens.max() < self.vocabulary:
+            got = f"numbers from {tokens.min()} to {tokens.max()}"
+            raise ValueError(f"tokens: got {got}; accepted is 0 to {self.vocabulary - 1}.")
 
     def _codes(self, tokens: Tensor, k: int) -> Tensor:
         """Every ``k`` tokens in a row as one number, ``(n - k + 1,)``."""

@@ -68,3 +68,27 @@ def test_texts_shorter_than_the_order():
 def test_bad_sizes_are_named(order, vocabulary):
     with pytest.raises(ValueError, match=r"order|vocabulary"):
         NGram(order, vocabulary)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "named"),
+    [
+        (torch.tensor([0, 3]), "0 to 3; accepted is 0 to 2"),
+        (torch.tensor([-1, 2]), "-1 to 2; accepted is 0 to 2"),
+        (torch.tensor([[0, 1], [1, 2]]), "accepted is \\(n,\\)"),
+        (torch.tensor([0.5, 1.0]), "integers"),
+    ],
+)
+def test_what_is_no_row_of_tokens_is_named(tokens, named):
+    model = NGram(2, 3)
+    with pytest.raises(ValueError, match=named):
+        model.fit(tokens)
+    with pytest.raises(ValueError, match=named):
+        model.fit(torch.tensor([0, 1, 2])).probabilities(tokens)
+    with pytest.raises(TypeError, match="got list"):
+        model.fit([0, 1])
+
+
+def test_a_model_that_has_counted_nothing_says_so():
+    with pytest.raises(ValueError, match="after `fit`"):
+        NGram(2, 3).probabilities(torch.tensor([0, 1]))
