@@ -68,6 +68,29 @@ SLIDING_WINDOW_MASK = Exercise(
             {"farthest": lambda window: window},
         ),
         Misconception(
+            "one word too few",
+            "The word itself and `window` − 1 words before it are seen. Here the farthest of them "
+            "is left out.",
+            {"farthest": lambda window: window - 2},
+        ),
+        Misconception(
+            "the future left open",
+            "What comes after a word has a negative distance, and that is less than `window` too. "
+            "Ask for a distance of at least 0 as well.",
+            {"nearest": lambda window: -math.inf},
+        ),
+        Misconception(
+            "nothing hidden",
+            "Every word sees every word. Both conditions must hold at once: not after the word, "
+            "and not too far before it (`&`, not `|`).",
+            {"nearest": lambda window: -math.inf, "farthest": lambda window: math.inf},
+        ),
+        Misconception(
+            "everything hidden",
+            "Every entry is `False`: no word sees anything, not even itself.",
+            {"nearest": lambda window: math.inf},
+        ),
+        Misconception(
             "the window on both sides",
             "A word sees those before it and itself. This mask looks ahead as far as it looks "
             "back.",
@@ -86,6 +109,12 @@ SLIDING_WINDOW_MASK = Exercise(
                 "nearest": lambda window: -(window // 2),
                 "farthest": lambda window: window - 1 - window // 2,
             },
+        ),
+        Misconception(
+            "window // 2 words on each side",
+            "Here the window is centred on the word. It ends at the word itself: all of its others "
+            "come before.",
+            {"nearest": lambda window: -(window // 2), "farthest": lambda window: window // 2},
         ),
         Misconception(
             "the word itself is left out",
@@ -244,6 +273,12 @@ BLOCK_ATTENTION = Exercise(
             "a window instead of blocks",
             "Blocks stay where they are. Here each word has a window of its own.",
             {"same": lambda i, j, n, block: (i >= j) & (i - j < block)},
+        ),
+        Misconception(
+            "a window on both sides instead of blocks",
+            "Blocks stay where they are. Here each word sees its neighbours on both sides, across "
+            "the cuts.",
+            {"same": lambda i, j, n, block: (i - j).abs() < block},
         ),
         Misconception(
             "no blocks at all",
