@@ -96,6 +96,13 @@ def causal_linear(s: Sizes) -> int:
     return kernel(s, s.e) + 4 * squares(s.n, CHUNK) * s.d - 2 * last * s.d * s.e
 
 
+def through_windows(s: Sizes) -> float:
+    """A window of 1 never gets anywhere; a single position is there already."""
+    if s.window == 1:
+        return math.inf if s.n > 1 else 0
+    return tiles(s.n - 1, s.window - 1)
+
+
 def near_pairs(s: Sizes) -> int:
     """A causal window: the first positions have fewer before them."""
     w = min(s.n, s.window)
@@ -136,7 +143,7 @@ KINDS = {
         lambda s: 4 * near_pairs(s) * s.d,
         window_held,
         ("window",),
-        path=lambda s: tiles(s.n - 1, s.window - 1) if s.window > 1 else math.inf,
+        path=through_windows,
         pairs=near_pairs,
     ),
     "block": Kind(
@@ -216,7 +223,7 @@ KINDS = {
         ("window",),
         around=lambda s: 0,
         kept=lambda s: 0,
-        path=lambda s: tiles(s.n - 1, s.window - 1) if s.window > 1 else math.inf,
+        path=through_windows,
         pairs=lambda s: 0,
     ),
 }

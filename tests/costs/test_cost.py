@@ -105,6 +105,12 @@ def test_pairs_are_those_of_the_masks(n):
     assert pairs_compared("linear", n) == pairs_compared("lstm", n) == 0
 
 
+@pytest.mark.parametrize("kind", ["sliding_window", "cnn"])
+def test_a_single_position_is_there_already(kind):
+    assert cost(kind, 1, 6, window=1).path_length == 0
+    assert cost(kind, 2, 6, window=1).path_length == math.inf
+
+
 @pytest.mark.parametrize("n", [1, 2, 8, 30])
 def test_paths_and_steps(n):
     """A path is the number of times that a mask must be applied for the last to see the first."""

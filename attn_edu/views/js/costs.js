@@ -90,7 +90,7 @@ function nearPairs({ n, w }) {
 const one = () => 1;
 const never = () => 0;
 const atOnce = ({ n }) => min(n - 1, 1);
-const throughWindows = ({ n, w }) => (w > 1 ? ceil((n - 1) / (w - 1)) : Infinity);
+const throughWindows = ({ n, w }) => (n === 1 ? 0 : ceil((n - 1) / (w - 1))); // w = 1: Infinity
 const attending = {
   around: ({ n, d }) => 8 * n * d * d,
   kept: ({ n, d }) => 3 * n * d,
