@@ -111,7 +111,7 @@ def block_attention(
     """
     _check_size("block", block)
     lead, scale, n = _check(query, key, value, mask)
-    block = min(block, n)
+    block = max(1, min(block, n))
     whole = n - n % block
     rest = (slice(whole, n),) if whole < n else ()
     blocks = Stretches(n, start=0, count=n // block, length=block, step=block, edges=rest)

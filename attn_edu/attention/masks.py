@@ -86,10 +86,9 @@ def sliding_window_mask(n: int, window: int, *, causal: bool = True) -> Tensor:
     """
     _check_size("n", n)
     _check_size("window", window)
-    positions = torch.arange(n)
-    distance = positions[:, None] - positions  # (n, n), positive toward the past
-    near = distance.abs() < min(window, n)
-    return near & (distance >= 0) if causal else near
+    reach = min(window, n) - 1
+    near = torch.ones(n, n, dtype=torch.bool).triu(diagonal=-reach)
+    return near.tril(diagonal=0 if causal else reach)
 
 
 def block_mask(n: int, block: int, *, causal: bool = False) -> Tensor:

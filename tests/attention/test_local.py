@@ -303,3 +303,10 @@ def test_what_local_attention_cannot_do_is_refused(function, size):
         function(query, key, value, **options, mask=torch.ones(5, 6, dtype=torch.bool))
     with pytest.raises(TypeError, match=r"key: got list"):
         function(query, key.tolist(), value, **options)
+
+
+@pytest.mark.parametrize("attention", [block_attention, sliding_window_attention])
+def test_no_positions_at_all(attention):
+    size = {"block": 3} if attention is block_attention else {"window": 3}
+    x = torch.zeros(2, 0, 4)
+    assert attention(x, x, x, **size).shape == (2, 0, 4)
