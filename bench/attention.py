@@ -1,6 +1,6 @@
 """Every kind of attention against torch and against the packages that do the same.
 
-    make bench ARGS="attention"                        all of it, some 15 minutes
+    make bench ARGS="attention"                        all of it, five minutes or more
     make bench ARGS="attention window memory --quick"  some groups, fewer rounds
 
 One thread, CPU time, all candidates in turns, medians (see `bench/meter.py`); one sequence, 8 heads
