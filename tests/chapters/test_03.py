@@ -1,13 +1,8 @@
 """What chapter 03 defines, loaded from its text and held against the package, loops and proofs."""
 
-import ast
-import importlib.util
 import itertools
 import math
-from pathlib import Path
-from types import SimpleNamespace
 
-import jupytext
 import pytest
 import torch
 from torch import nn
@@ -21,7 +16,8 @@ from attn_edu.attention import (
 )
 from attn_edu.datasets import load_tensors
 
-ROOT = Path(__file__).parents[2]
+from .loading import definitions, script_of
+
 B, T, H, d = 2, 5, 3, 4
 FOURS = list(itertools.combinations(range(8), 4))
 
@@ -29,31 +25,14 @@ FOURS = list(itertools.combinations(range(8), 4))
 @pytest.fixture(scope="module")
 def chapter():
     """The imports, functions and classes of the chapter, and a few of its names."""
-    text = (ROOT / "notebooks" / "src" / "03_multi_head.md").read_text("utf-8")
-    code = [c.source for c in jupytext.reads(text, fmt="md:myst").cells if c.cell_type == "code"]
-    keep = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
     names = {"NOUNS", "MARKS", "vectors", "pairs", "answers", "x_test", "stored", "vectors4"}
     names |= {"asked", "x4", "words"}
-
-    def wanted(node):
-        if isinstance(node, ast.Assign):
-            targets = [t for target in node.targets for t in ast.walk(target)]
-            return any(isinstance(t, ast.Name) and t.id in names for t in targets)
-        return isinstance(node, keep)
-
-    body = [node for source in code for node in ast.parse(source).body if wanted(node)]
-    namespace = {"n": 6, "n_heads": 3, "d_head": 4, "d_model": 12}
-    exec(compile(ast.Module(body, type_ignores=[]), "03_multi_head", "exec"), namespace)
-    return SimpleNamespace(**namespace)
+    return definitions("03_multi_head", names, n=6, n_heads=3, d_head=4, d_model=12)
 
 
 @pytest.fixture(scope="module")
 def script():
-    path = ROOT / "data" / "scripts" / "heads.py"
-    spec = importlib.util.spec_from_file_location("heads", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_of("heads")
 
 
 def normal(*shape, seed=0):

@@ -1,12 +1,7 @@
 """What chapter 04 defines, loaded from its text, and what its data file holds, judged again."""
 
-import ast
-import importlib.util
 import math
-from pathlib import Path
-from types import SimpleNamespace
 
-import jupytext
 import pytest
 import torch
 import torch.nn.functional as F
@@ -17,37 +12,21 @@ from attn_edu.datasets import load_tensors
 from attn_edu.models import TransformerBlock
 from attn_edu.training import train
 
-ROOT = Path(__file__).parents[2]
+from .loading import definitions, script_of
+
 JOBS = {"back": "three_back", "latest": "latest"}
 
 
 @pytest.fixture(scope="module")
 def chapter():
     """The imports, functions and classes of the chapter, and a few of its names."""
-    text = (ROOT / "notebooks" / "src" / "04_transformer_block.md").read_text("utf-8")
-    code = [c.source for c in jupytext.reads(text, fmt="md:myst").cells if c.cell_type == "code"]
-    keep = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
     names = {"KINDS", "LENGTHS", "WORDS", "GROUPS", "SHOWN", "hands", "d", "d_model", "record"}
-
-    def wanted(node):
-        if isinstance(node, ast.Assign):
-            targets = [t for target in node.targets for t in ast.walk(target)]
-            return any(isinstance(t, ast.Name) and t.id in names for t in targets)
-        return isinstance(node, keep)
-
-    body = [node for source in code for node in ast.parse(source).body if wanted(node)]
-    namespace = {}
-    exec(compile(ast.Module(body, type_ignores=[]), "04_transformer_block", "exec"), namespace)
-    return SimpleNamespace(**namespace)
+    return definitions("04_transformer_block", names)
 
 
 @pytest.fixture(scope="module")
 def script():
-    path = ROOT / "data" / "scripts" / "positions.py"
-    spec = importlib.util.spec_from_file_location("positions", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_of("positions")
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,7 @@
 """What chapter 05 defines and what its file holds, run again and held against the package."""
 
-import ast
-import importlib.util
 import math
-from pathlib import Path
-from types import SimpleNamespace
 
-import jupytext
 import pytest
 import torch
 import torch.nn.functional as F
@@ -15,7 +10,8 @@ from attn_edu.attention import KeyValueCache, MultiHeadAttention, causal_mask
 from attn_edu.datasets import load_tensors, shakespeare
 from attn_edu.models import LanguageModel, NGram, count_parameters
 
-ROOT = Path(__file__).parents[2]
+from .loading import definitions, script_of
+
 TEXT = shakespeare()
 HELD_OUT = TEXT.encode(TEXT.held_out)
 
@@ -23,32 +19,15 @@ HELD_OUT = TEXT.encode(TEXT.held_out)
 @pytest.fixture(scope="module")
 def chapter():
     """The imports, functions and classes of the chapter, and a few of its names."""
-    text = (ROOT / "notebooks" / "src" / "05_causal.md").read_text("utf-8")
-    code = [c.source for c in jupytext.reads(text, fmt="md:myst").cells if c.cell_type == "code"]
-    keep = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
     names = {"text", "learn", "held_out", "vocabulary", "words", "n", "place", "past", "d", "draw"}
     names |= {"x", "w_query", "w_key", "w_value", "ones", "versions", "matrices"}
     names |= {"d_model", "n_layers", "out"}
-
-    def wanted(node):
-        if isinstance(node, ast.Assign):
-            targets = [t for target in node.targets for t in ast.walk(target)]
-            return any(isinstance(t, ast.Name) and t.id in names for t in targets)
-        return isinstance(node, keep)
-
-    body = [node for source in code for node in ast.parse(source).body if wanted(node)]
-    namespace = {}
-    exec(compile(ast.Module(body, type_ignores=[]), "05_causal", "exec"), namespace)
-    return SimpleNamespace(**namespace)
+    return definitions("05_causal", names)
 
 
 @pytest.fixture(scope="module")
 def script():
-    path = ROOT / "data" / "scripts" / "shakespeare_lm.py"
-    spec = importlib.util.spec_from_file_location("shakespeare_lm", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_of("shakespeare_lm")
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,8 @@
 """What chapter 06 defines, loaded from its text and held against masks, loops and counts."""
 
 import ast
-from pathlib import Path
 from types import SimpleNamespace
 
-import jupytext
 import pytest
 import torch
 
@@ -17,15 +15,11 @@ from attn_edu.attention import (
     sliding_window_mask,
 )
 
-ROOT = Path(__file__).parents[2]
+from .loading import code_cells
+
 NAMES = {"words", "n", "position", "distance", "readings", "blocks", "cross", "shifted", "number"}
 NAMES |= {"every_4th", "schemes", "THINGS", "window", "layers"}
 KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-
-
-def cells():
-    text = (ROOT / "notebooks" / "src" / "06_local.md").read_text("utf-8")
-    return [c.source for c in jupytext.reads(text, fmt="md:myst").cells if c.cell_type == "code"]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +33,7 @@ def chapter():
         return isinstance(node, KEPT)
 
     names = {}
-    for source in cells():
+    for source in code_cells("06_local"):
         body = [node for node in ast.parse(source).body if wanted(node)]
         exec(compile(ast.Module(body, []), "06_local.md", "exec"), names)
     return SimpleNamespace(**names)
@@ -74,7 +68,7 @@ def test_blocks_and_windows_are_the_loops(chapter, n, size):
 
 
 def test_the_first_windows_are_wrong_where_the_text_says_so(chapter):
-    first = next(source for source in cells() if "def in_windows" in source)
+    first = next(source for source in code_cells("06_local") if "def in_windows" in source)
     body = [node for node in ast.parse(first).body if isinstance(node, KEPT)]
     names = dict(vars(chapter))
     exec(compile(ast.Module(body, []), "06_local.md", "exec"), names)

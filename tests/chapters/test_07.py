@@ -1,13 +1,8 @@
 """What chapter 07 defines and reads, held against the package, loops and runs made again."""
 
-import ast
-import importlib.util
 import json
 import math
-from pathlib import Path
-from types import SimpleNamespace
 
-import jupytext
 import pytest
 import torch
 from torch.testing import assert_close
@@ -22,29 +17,20 @@ from attn_edu.attention import (
 )
 from attn_edu.datasets import load_tensors, recorded
 
-ROOT = Path(__file__).parents[2]
+from .loading import definitions, script_of
+
 PLACES = {"least": (4, 10), "median": (3, 1), "most": (0, 2)}
 
 
 @pytest.fixture(scope="module")
 def chapter():
     """The imports, functions and classes of the chapter."""
-    text = (ROOT / "notebooks" / "src" / "07_low_rank.md").read_text("utf-8")
-    code = [c.source for c in jupytext.reads(text, fmt="md:myst").cells if c.cell_type == "code"]
-    keep = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-    body = [node for source in code for node in ast.parse(source).body if isinstance(node, keep)]
-    namespace = {}
-    exec(compile(ast.Module(body, type_ignores=[]), "07_low_rank", "exec"), namespace)
-    return SimpleNamespace(**namespace)
+    return definitions("07_low_rank")
 
 
 @pytest.fixture(scope="module")
 def script():
-    path = ROOT / "data" / "scripts" / "low_rank.py"
-    spec = importlib.util.spec_from_file_location("low_rank_script", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_of("low_rank")
 
 
 @pytest.fixture(scope="module")

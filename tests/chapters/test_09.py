@@ -1,12 +1,8 @@
 """What chapter 09 says of counts and defines by itself, held against closed forms and torch."""
 
-import ast
 import itertools
 import math
-from pathlib import Path
-from types import SimpleNamespace
 
-import jupytext
 import pytest
 import torch
 from torch.nn import functional as F
@@ -15,19 +11,15 @@ from attn_edu.costs import count_flops
 from attn_edu.datasets import sentence
 from attn_edu.matmul import strassen, winograd_convolution
 
-ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "notebooks" / "src" / "09_faster_arithmetic.md").read_text("utf-8")
-CODE = [c.source for c in jupytext.reads(TEXT, fmt="md:myst").cells if c.cell_type == "code"]
+from .loading import code_cells, definitions
+
+CODE = code_cells("09_faster_arithmetic")
 
 
 @pytest.fixture(scope="module")
 def chapter():
     """The imports and functions of the chapter."""
-    keep = (ast.Import, ast.ImportFrom, ast.FunctionDef)
-    body = [node for source in CODE for node in ast.parse(source).body if isinstance(node, keep)]
-    namespace = {}
-    exec(compile(ast.Module(body, type_ignores=[]), "09_faster_arithmetic", "exec"), namespace)
-    return SimpleNamespace(**namespace)
+    return definitions("09_faster_arithmetic")
 
 
 def cell(*words):
