@@ -9,6 +9,8 @@ import torch
 from attn_edu.datasets import recorded
 from attn_edu.training import train
 
+from .loading import script_of
+
 SCRIPT = Path(__file__).parents[2] / "data" / "scripts" / "linear_recall.py"
 
 
@@ -65,3 +67,36 @@ def test_a_short_run_learns_two_pairs(script):
     model = script["Recall"](script["KINDS"]["softmax"], 8)
     history = train(model, script["draw"], steps=200, lr=script["LR"], progress=False)
     assert sum(history.losses[-20:]) < 0.5 * sum(history.losses[:20])
+
+
+@pytest.fixture(scope="module")
+def lookup():
+    return script_of("lookup")
+
+
+def test_a_list_is_asked_for_what_it_holds(lookup):
+    tokens = lookup.lists(5, torch.Generator().manual_seed(1))
+    assert tokens.shape == (5, 2 * (lookup.PAIRS + lookup.QUESTIONS))
+    for row in tokens.tolist():
+        pairs = list(zip(row[::2], row[1::2]))
+        told = dict(pairs[: lookup.PAIRS])
+        assert len(told) == lookup.PAIRS
+        assert all(told[name] == thing for name, thing in pairs[lookup.PAIRS :])
+        assert max(told) < lookup.NAMES <= min(told.values())
+
+
+def test_one_layer_never_looks_up_and_two_learn_it_within_some_steps(lookup):
+    found = recorded("lookup")
+    assert found["every"] == lookup.EVERY and list(found["accuracy"]) == ["1", "2"]
+    for runs in found["accuracy"].values():
+        assert [len(run) for run in runs] == 3 * [lookup.STEPS // lookup.EVERY + 1]
+    assert max(max(run) for run in found["accuracy"]["1"]) < 0.25
+    for run in found["accuracy"]["2"]:
+        assert run[-1] > 0.95
+        before = sum(accuracy < 0.3 for accuracy in run)
+        assert before >= 4 and sum(0.3 <= accuracy < 0.9 for accuracy in run) <= 4
+
+
+def test_the_start_of_a_run_can_be_made_again(lookup):
+    again = lookup.run(1, 0, steps=2 * lookup.EVERY)
+    assert again == pytest.approx(recorded("lookup")["accuracy"]["1"][0][:3], abs=0.05)
