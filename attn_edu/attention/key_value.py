@@ -20,7 +20,7 @@ from attn_edu.attention.multi_head import (
     merge_heads,
     split_heads,
 )
-from attn_edu.attention.positions import rotary
+from attn_edu.attention.positions import _check_base, rotary
 
 FEW = 16  # queries; below, what is read is mostly keys, and the heads of a group read them together
 
@@ -98,10 +98,11 @@ class GroupedQueryAttention(nn.Module):
         bias: whether the four projections add a bias.
         position: ``"rotary"`` turns queries and keys by their position (needs an even ``d_head``);
             ``None`` leaves them as they are.
+        base: of the rotation; see `rotary`. Models for long texts take one above 10,000.
 
     Raises:
-        ValueError: an unknown position, or a number that is no integer of at least 1 or does not
-            divide.
+        ValueError: an unknown position, a base that is no finite number above 0, or a number of heads
+            that is no integer of at least 1 or does not divide.
 
     Example:
         >>> import torch
@@ -120,10 +121,12 @@ class GroupedQueryAttention(nn.Module):
         *,
         bias: bool = True,
         position: str | None = None,
+        base: float = 10_000.0,
     ):
         super().__init__()
         if position not in (None, "rotary"):
             raise ValueError(f"position: got {position!r}; accepted are None and 'rotary'.")
+        _check_base(base)
         whole = MultiHeadAttention(d_model, n_heads, bias=bias, position=position)  # checks both
         whole_number = isinstance(n_kv_heads, Integral) and not isinstance(n_kv_heads, bool)
         if not whole_number or n_kv_heads < 1 or n_heads % n_kv_heads:
@@ -132,7 +135,8 @@ class GroupedQueryAttention(nn.Module):
                 f"n_kv_heads: got {n_kv_heads!r} for n_heads = {n_heads}; accepted are {accepted}."
             )
         d_kv = n_kv_heads * d_model // n_heads
-        self.n_heads, self.n_kv_heads, self.position = n_heads, n_kv_heads, position
+        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
+        self.position, self.base = position, base
         self.query, self.out = whole.query, whole.out
         self.key = nn.Linear(d_model, d_kv, bias=bias)
         self.value = nn.Linear(d_model, d_kv, bias=bias)
@@ -175,7 +179,7 @@ class GroupedQueryAttention(nn.Module):
         if self.position is None:
             return query, key
         positions = torch.arange(start, start + x.shape[-2], device=x.device)
-        return rotary(query, positions), rotary(key, positions)
+        return tuple(rotary(x, positions, base=self.base) for x in (query, key))
 
     def load_multi_head(self, other: MultiHeadAttention) -> "GroupedQueryAttention":
         """Copy a layer of many heads; a group gets the mean of its heads' keys and values.

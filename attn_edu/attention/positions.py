@@ -65,8 +65,7 @@ def rotary(x: Tensor, positions: Tensor | None = None, *, base: float = 10_000.0
             f"x: got {tuple(x.shape)} of {x.dtype}; accepted is a floating-point tensor "
             "whose last axis is even: features are turned in pairs."
         )
-    if not isinstance(base, Real) or not (math.isfinite(base) and base > 0):
-        raise ValueError(f"base: got {base!r}; accepted is a finite number above 0.")
+    _check_base(base)
     exact = torch.float32 if x.device.type == "mps" else torch.float64
     positions = _positions(positions, x).to(exact)
     angles = positions[..., None] * _frequencies(x.shape[-1], base).to(x.device, exact)
@@ -161,6 +160,11 @@ def alibi_features(
     query = torch.cat([query * (longer / math.sqrt(d)), torch.ones_like(query[..., :1])], dim=-1)
     raised = (raised * longer).expand(key.shape[:-1]).unsqueeze(-1)
     return query, torch.cat([key, raised], dim=-1)
+
+
+def _check_base(base: float) -> None:
+    if not isinstance(base, Real) or not (math.isfinite(base) and base > 0):
+        raise ValueError(f"base: got {base!r}; accepted is a finite number above 0.")
 
 
 def _frequencies(d: int, base: float) -> Tensor:

@@ -12,6 +12,7 @@ from attn_edu.attention import (
     causal_mask,
     padding_mask,
     reference_attention,
+    split_heads,
 )
 from attn_edu.attention.cache import KeyValueCache
 from attn_edu.attention.key_value import (
@@ -128,6 +129,26 @@ def test_rotary_scores_depend_on_the_distance_alone():
         got = scores[0, :, i + 1, j + 2] - scores[0, :, i + 1, j + 1]
         close(got, scores[0, :, i, j + 1] - scores[0, :, i, j], 1e-9)
     assert (scores[0, :, 0, 0] - scores[0, :, 0, 1]).abs().min() > 1e-3
+
+
+def test_the_base_of_the_rotation_is_the_callers():
+    """Queries and keys turned outside, with complex numbers, by a layer that turns nothing."""
+    base, x, mask = 30.0, draw(BATCH, N, D_MODEL), causal_mask(N)
+    turning = GroupedQueryAttention(D_MODEL, HEADS, KV_HEADS, position="rotary", base=base).double()
+    angles = torch.arange(N)[:, None] * base ** (-torch.arange(0, D_HEAD, 2).double() / D_HEAD)
+    query, key = (
+        torch.view_as_real(
+            torch.view_as_complex(split_heads(part(x), heads).unflatten(-1, (-1, 2)))
+            * torch.polar(torch.ones_like(angles), angles)
+        ).flatten(-2)
+        for part, heads in ((turning.query, HEADS), (turning.key, KV_HEADS))
+    )
+    scores = query @ key.repeat_interleave(HEADS // KV_HEADS, dim=1).mT / D_HEAD**0.5
+    wanted = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+    close(turning.map(x, mask=mask), wanted)
+    usual = GroupedQueryAttention(D_MODEL, HEADS, KV_HEADS, position="rotary").double()
+    usual.load_state_dict(turning.state_dict())
+    assert (usual.map(x, mask=mask) - wanted).abs().max() > 1e-3
 
 
 # Latent attention
@@ -290,6 +311,11 @@ def test_bytes_of_the_cache(name, numbers, dtype):
         (ValueError, "n_kv_heads: got 4", lambda q, k: GroupedQueryAttention(24, 6, 4)),
         (ValueError, "n_kv_heads: got 0", lambda q, k: GroupedQueryAttention(24, 6, 0)),
         (ValueError, "n_kv_heads: got True", lambda q, k: GroupedQueryAttention(24, 6, True)),
+        (
+            ValueError,
+            "base: got 0",
+            lambda q, k: GroupedQueryAttention(24, 6, 2, position="rotary", base=0),
+        ),
         (ValueError, "n_heads: got 5", lambda q, k: MultiQueryAttention(24, 5)),
         (
             ValueError,
