@@ -101,8 +101,8 @@ class GroupedQueryAttention(nn.Module):
         base: of the rotation; see `rotary`. Models for long texts take one above 10,000.
 
     Raises:
-        ValueError: an unknown position, a base that is no finite number above 0, or a number of heads
-            that is no integer of at least 1 or does not divide.
+        ValueError: an unknown position, a base that is not a finite number above 0, or a number of
+            heads that is no integer of at least 1 or does not divide.
 
     Example:
         >>> import torch
