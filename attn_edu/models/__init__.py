@@ -11,7 +11,8 @@ from attn_edu.models.baselines import (
     make_reader,
     matched_width,
 )
-from attn_edu.models.block import FeedForward, TransformerBlock
+from attn_edu.models.block import TransformerBlock
+from attn_edu.models.feedforward import FeedForward, GatedFeedForward
 from attn_edu.models.language import LanguageModel, RecurrentLanguageModel
 from attn_edu.models.ngram import NGram
 from attn_edu.models.transformer import (
@@ -26,6 +27,7 @@ __all__ = [
     "Attending",
     "Convolutional",
     "FeedForward",
+    "GatedFeedForward",
     "LanguageModel",
     "NGram",
     "Recurrent",

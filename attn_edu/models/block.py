@@ -7,44 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from attn_edu.attention import MultiHeadAttention
-from attn_edu.models.checks import check_one_of, check_positive, check_width
-
-ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
-
-
-class FeedForward(nn.Module):
-    """Two linear layers with a bend between them, at each position by itself.
-
-    Args:
-        d_model: width of input and output.
-        d_feedforward: width between the two layers; ``4 · d_model`` when ``None``.
-        activation: ``"relu"`` (Vaswani et al., 2017) or ``"gelu"`` (Hendrycks & Gimpel, 2016).
-        dropout: share of the numbers between the layers that training sets to 0.
-        bias: whether the layers add a bias.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        d_feedforward: int | None = None,
-        *,
-        activation: str = "gelu",
-        dropout: float = 0.0,
-        bias: bool = True,
-    ):
-        super().__init__()
-        check_positive("d_model", d_model)
-        d_feedforward = 4 * d_model if d_feedforward is None else d_feedforward
-        check_positive("d_feedforward", d_feedforward)
-        check_one_of("activation", activation, ACTIVATIONS)
-        self.widen = nn.Linear(d_model, d_feedforward, bias=bias)
-        self.activation = ACTIVATIONS[activation]()
-        self.dropout = nn.Dropout(dropout)
-        self.narrow = nn.Linear(d_feedforward, d_model, bias=bias)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """``(…, d_model)`` -> ``(…, d_model)``."""
-        return self.narrow(self.dropout(self.activation(self.widen(x))))
+from attn_edu.models.checks import check_positive, check_width
+from attn_edu.models.feedforward import FeedForward
 
 
 class TransformerBlock(nn.Module):
@@ -63,9 +27,13 @@ class TransformerBlock(nn.Module):
         position: ``None``, ``"rotary"`` or ``"alibi"``; see `MultiHeadAttention`.
         attention: makes the self-attention, ``attention(d_model, n_heads)`` -> a module that is
             called with ``(x, mask=…, cache=…)``; a `MultiHeadAttention` when ``None``.
+        feedforward: makes the network, ``feedforward(d_model)``; a `FeedForward` when ``None``.
+        norm: makes each norm, ``norm(d_model)``, for example ``torch.nn.RMSNorm`` (Zhang and
+            Sennrich, 2019); ``torch.nn.LayerNorm`` when ``None``.
 
     Raises:
-        ValueError: sizes that do not fit, or an unknown name.
+        ValueError: sizes that do not fit, or an unknown name; or an option for a part that comes
+            ready made.
 
     Example:
         >>> import torch
@@ -87,21 +55,32 @@ class TransformerBlock(nn.Module):
         bias: bool = True,
         position: str | None = None,
         attention: Callable[[int, int], nn.Module] | None = None,
+        feedforward: Callable[[int], nn.Module] | None = None,
+        norm: Callable[[int], nn.Module] | None = None,
     ):
         super().__init__()
+        check_positive("d_model", d_model)
         if attention is not None and position is not None:
             raise ValueError(f"position: got {position!r}; an attention of your own sets its own.")
+        if feedforward is not None and d_feedforward is not None:
+            got = f"d_feedforward: got {d_feedforward!r}"
+            raise ValueError(f"{got}; a feedforward of your own sets its own.")
         if attention is None:
             attention = partial(MultiHeadAttention, bias=bias, position=position)
-        self.pre_norm = pre_norm
-        self.attention = attention(d_model, n_heads)
-        self.attention_norm = nn.LayerNorm(d_model, bias=bias)
+        if feedforward is None:
+            feedforward = partial(
+                FeedForward,
+                d_feedforward=d_feedforward,
+                activation=activation,
+                dropout=dropout,
+                bias=bias,
+            )
+        norm = partial(nn.LayerNorm, bias=bias) if norm is None else norm
+        self.d_model, self.pre_norm = d_model, pre_norm
+        self.attention, self.attention_norm = attention(d_model, n_heads), norm(d_model)
         self.cross_attention = MultiHeadAttention(d_model, n_heads, bias=bias) if cross else None
-        self.cross_norm = nn.LayerNorm(d_model, bias=bias) if cross else None
-        self.feedforward = FeedForward(
-            d_model, d_feedforward, activation=activation, dropout=dropout, bias=bias
-        )
-        self.feedforward_norm = nn.LayerNorm(d_model, bias=bias)
+        self.cross_norm = norm(d_model) if cross else None
+        self.feedforward, self.feedforward_norm = feedforward(d_model), norm(d_model)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -129,15 +108,19 @@ class TransformerBlock(nn.Module):
             ValueError: a memory without ``cross``, ``cross`` without a memory, or another width.
             TypeError: ``x`` is no tensor.
         """
-        check_width("x", x, self.attention_norm.normalized_shape[0])
+        check_width("x", x, self.d_model)
         if (memory is None) != (self.cross_attention is None):
             got, accepted = ("none", "one") if memory is None else ("one", "none")
             raise ValueError(f"memory: got {got}; this block accepts {accepted} (see cross).")
-        x = self._add(x, self.attention_norm, lambda x: self.attention(x, mask=mask, cache=cache))
+        x = self._look_around(x, mask, cache)
         if memory is not None:
             look = self.cross_attention
             x = self._add(x, self.cross_norm, lambda x: look(x, memory, mask=memory_mask))
         return self._add(x, self.feedforward_norm, self.feedforward)
+
+    def _look_around(self, x: Tensor, mask: Tensor | None, cache=None) -> Tensor:
+        look = self.attention
+        return self._add(x, self.attention_norm, lambda x: look(x, mask=mask, cache=cache))
 
     def _add(self, x: Tensor, norm: nn.Module, part: Callable[[Tensor], Tensor]) -> Tensor:
         if self.pre_norm:
@@ -146,8 +129,30 @@ class TransformerBlock(nn.Module):
 
     def map(self, x: Tensor, *, mask: Tensor | None = None) -> Tensor:
         """The weights of the self-attention, ``(…, n_heads, n, n)``."""
-        check_width("x", x, self.attention_norm.normalized_shape[0])
+        check_width("x", x, self.d_model)
         return self.attention.map(self.attention_norm(x) if self.pre_norm else x, mask=mask)
+
+    def cross_map(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        *,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+    ) -> Tensor:
+        """The weights of the attention to the memory, ``(…, n_heads, n, n_memory)``.
+
+        Arguments as `forward`.
+
+        Raises:
+            ValueError: the block was made without ``cross``, or another width.
+        """
+        if self.cross_attention is None:
+            raise ValueError("memory: got one; this block accepts none (see cross).")
+        check_width("x", x, self.d_model)
+        x = self._look_around(x, mask)
+        x = self.cross_norm(x) if self.pre_norm else x
+        return self.cross_attention.map(x, memory, mask=memory_mask)
 
     def load_torch(
         self, other: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
@@ -159,12 +164,17 @@ class TransformerBlock(nn.Module):
 
         Raises:
             TypeError: not a torch layer of this kind (a decoder layer when ``cross``).
-            ValueError: other sizes, another order of the norms, activation, bias or epsilon.
+            ValueError: other sizes, another order of the norms, activation, bias or epsilon; or a
+                block with parts that torch's layer has not.
         """
         cross = self.cross_attention is not None
         accepted = nn.TransformerDecoderLayer if cross else nn.TransformerEncoderLayer
         if not isinstance(other, accepted):
             raise TypeError(f"other: got {type(other).__name__}; accepted: nn.{accepted.__name__}.")
+        ours = type(self.attention), type(self.feedforward)
+        if ours != (MultiHeadAttention, FeedForward):
+            parts = " and ".join(part.__name__ for part in ours)
+            raise ValueError(f"other: got torch's layer; this block is made of {parts}.")
         theirs, ours = other.linear1, self.feedforward.widen
         for what, got, wanted in (
             ("norm_first", other.norm_first, self.pre_norm),

@@ -1,6 +1,7 @@
 """Stacks of blocks: the encoder and the decoder (Vaswani et al., 2017)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +18,7 @@ class TransformerStack(nn.Module):
         n_layers: how many blocks, at least 1.
         final_norm: whether a layer norm comes last; when ``None``, with ``pre_norm`` only, where
             nothing else bounds what the last block gives.
+        norm: makes every norm, the last one too; see `TransformerBlock`.
         options: handed on to each `TransformerBlock`.
 
     Raises:
@@ -33,16 +35,18 @@ class TransformerStack(nn.Module):
         pre_norm: bool = True,
         final_norm: bool | None = None,
         bias: bool = True,
+        norm: Callable[[int], nn.Module] | None = None,
         **options,
     ):
         super().__init__()
         check_positive("n_layers", n_layers)
-        options = {**options, "pre_norm": pre_norm, "bias": bias}
+        norm = partial(nn.LayerNorm, bias=bias) if norm is None else norm
+        options = {**options, "pre_norm": pre_norm, "bias": bias, "norm": norm}
         self.blocks = nn.ModuleList(
             TransformerBlock(d_model, n_heads, d_feedforward, **options) for _ in range(n_layers)
         )
         last = pre_norm if final_norm is None else final_norm
-        self.norm = nn.LayerNorm(d_model, bias=bias) if last else None
+        self.norm = norm(d_model) if last else None
 
     def forward(
         self,
@@ -69,6 +73,25 @@ class TransformerStack(nn.Module):
         for block in self.blocks:
             maps.append(block.map(x, mask=mask))
             x = block(x, memory, mask=mask, **more)
+        return torch.stack(maps)
+
+    def cross_maps(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        *,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+    ) -> Tensor:
+        """The attention of every block to the memory, ``(n_layers, …, n_heads, n, n_memory)``.
+
+        Raises:
+            ValueError: the blocks were made without ``cross``; see `TransformerBlock.cross_map`.
+        """
+        maps = []
+        for block in self.blocks:
+            maps.append(block.cross_map(x, memory, mask=mask, memory_mask=memory_mask))
+            x = block(x, memory, mask=mask, memory_mask=memory_mask)
         return torch.stack(maps)
 
     def load_torch(self, other: nn.TransformerEncoder | nn.TransformerDecoder):

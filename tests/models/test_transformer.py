@@ -13,6 +13,7 @@ from attn_edu.attention import (
 )
 from attn_edu.models import (
     FeedForward,
+    GatedFeedForward,
     TransformerBlock,
     TransformerDecoder,
     TransformerEncoder,
@@ -227,6 +228,58 @@ def test_the_feedforward_network_sees_one_position_at_a_time():
     assert_close(network(x), alone)
 
 
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_gated_network_multiplies_what_is_wide(bias):
+    network, x = shaken(GatedFeedForward(D_MODEL, D_FF, bias=bias)), draw(BATCH, N, D_MODEL)
+    assert len(list(network.parameters())) == (6 if bias else 3)
+    weights = network.state_dict()
+
+    def line(name, x):
+        return x @ weights[f"{name}.weight"].T + weights.get(f"{name}.bias", 0)
+
+    gate = line("gate", x)
+    assert_close(network(x), line("narrow", gate / (1 + (-gate).exp()) * line("widen", x)))
+
+
+def test_norms_and_networks_of_your_own_take_the_place():
+    def make(norm, wide):
+        torch.manual_seed(0)
+        return TransformerEncoder(D_MODEL, HEADS, LAYERS, norm=norm, feedforward=wide)
+
+    ours = make(nn.RMSNorm, lambda d_model: GatedFeedForward(d_model, D_FF, bias=False))
+    norms = [m for m in ours.modules() if isinstance(m, nn.RMSNorm | nn.LayerNorm)]
+    assert [type(norm) for norm in norms] == [nn.RMSNorm] * (2 * LAYERS + 1)
+    x, block_ = draw(BATCH, N, D_MODEL), shaken(ours).blocks[0]
+
+    def rms(x, norm):
+        exact = x / (x.square().mean(-1, keepdim=True) + torch.finfo(x.dtype).eps).sqrt()
+        return exact * norm.weight
+
+    y = x + block_.attention(rms(x, block_.attention_norm))
+    y = y + block_.feedforward(rms(y, block_.feedforward_norm))
+    assert_close(block_(x), y)
+    narrow = TransformerBlock(D_MODEL, HEADS, norm=lambda d_model: nn.LayerNorm(d_model, eps=0.1))
+    assert {narrow.attention_norm.eps, narrow.feedforward_norm.eps} == {0.1}
+
+
+@pytest.mark.parametrize("pre_norm", [True, False])
+def test_the_maps_to_a_memory_are_those_that_the_decoder_uses(pre_norm):
+    decoder = shaken(TransformerDecoder(D_MODEL, HEADS, LAYERS, pre_norm=pre_norm))
+    x, memory = draw(BATCH, N, D_MODEL), draw(BATCH, N_MEMORY, D_MODEL, seed=1)
+    masks = {"mask": causal_mask(N), "memory_mask": padding_mask([4, N_MEMORY], N_MEMORY)}
+    seen = []
+    for block_ in decoder.blocks:  # what the attention to the memory is asked, and asked about
+        look = block_.cross_attention
+        look.register_forward_pre_hook(lambda look, inputs: seen.append(look.map(
+            *inputs, mask=masks["memory_mask"])))  # fmt: skip
+    decoder(x, memory, **masks)
+    maps = decoder.cross_maps(x, memory, **masks)
+    assert maps.shape == (LAYERS, BATCH, HEADS, N, N_MEMORY)
+    assert_close(maps, torch.stack(seen[:LAYERS]))
+    assert (maps[:, 0, :, :, 4:] == 0).all()
+    assert_close(maps.sum(-1), torch.ones_like(maps.sum(-1)))
+
+
 def test_dropout_acts_in_training_only():
     ours, x = block(dropout=0.5), draw(BATCH, N, D_MODEL)
     torch.manual_seed(0)
@@ -260,6 +313,14 @@ def test_an_attention_of_your_own_takes_the_place():
         (lambda: TransformerBlock(D_MODEL, 5), "n_heads"),
         (lambda: TransformerBlock(D_MODEL, HEADS, 0), "d_feedforward"),
         (lambda: FeedForward(0), "d_model"),
+        (lambda: TransformerBlock(D_MODEL, HEADS, D_FF, feedforward=FeedForward), "d_feedforward"),
+        (
+            lambda: TransformerBlock(D_MODEL, HEADS, feedforward=GatedFeedForward).load_torch(
+                torch_layer()
+            ),
+            "other",
+        ),
+        (lambda: block().cross_map(draw(N, D_MODEL), draw(N_MEMORY, D_MODEL)), "memory"),
         (lambda: block()(draw(N, D_MODEL + 1)), "x"),
         (lambda: block(pre_norm=False)(draw(D_MODEL)), "x"),
         (lambda: block().map(draw(N, D_MODEL + 1)), "x"),
