@@ -80,6 +80,9 @@ def train(
     for name, value in positive.items():
         if value is not None and not value > 0:
             raise ValueError(f"{name}: got {value}; accepted is a number above 0.")
+    for name, value in (("steps", steps), ("patience", patience), ("every", every)):
+        if value is not None and value != int(value):
+            raise ValueError(f"{name}: got {value}; accepted is a whole number.")
     for name, value in (("warmup", warmup), ("weight_decay", weight_decay)):
         if not value >= 0:
             raise ValueError(f"{name}: got {value}; accepted is a number from 0.")

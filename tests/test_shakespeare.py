@@ -42,6 +42,11 @@ def test_an_unknown_character_is_named():
         Text("abc", "bcd").encode("aü§")
 
 
+def test_a_number_without_a_character_is_named():
+    with pytest.raises(ValueError, match=r"tokens: got \[-1, 4\]; accepted is 0 to 3"):
+        Text("abc", "bcd").decode([0, 4, -1])
+
+
 def test_a_missing_or_damaged_file_says_how_to_make_it_again(tmp_path, monkeypatch):
     monkeypatch.setattr(datasets, "DATA", tmp_path)
     shakespeare.cache_clear()

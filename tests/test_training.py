@@ -175,7 +175,15 @@ def test_weight_decay_shrinks_matrices_and_no_vector():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("warmup", -1), ("weight_decay", -0.1), ("schedule", "linear"), ("weight_decay", math.nan)],
+    [
+        ("warmup", -1),
+        ("weight_decay", -0.1),
+        ("schedule", "linear"),
+        ("weight_decay", math.nan),
+        ("steps", 1.5),
+        ("every", 2.5),
+        ("patience", 0.5),
+    ],
 )
 def test_options_out_of_range_are_named(name, value):
     with pytest.raises(ValueError, match=f"{name}: got"):

@@ -44,5 +44,13 @@ class Text:
         return torch.tensor([place[character] for character in text], dtype=torch.long)
 
     def decode(self, tokens: Tensor | list[int]) -> str:
-        """The characters of ``(n,)`` integers."""
-        return "".join(self.alphabet[int(token)] for token in tokens)
+        """The characters of ``(n,)`` integers.
+
+        Raises:
+            ValueError: a number that is no place in the alphabet.
+        """
+        places = [int(token) for token in tokens]
+        unknown = sorted({place for place in places if not 0 <= place < len(self.alphabet)})
+        if unknown:
+            raise ValueError(f"tokens: got {unknown}; accepted is 0 to {len(self.alphabet) - 1}.")
+        return "".join(self.alphabet[place] for place in places)
