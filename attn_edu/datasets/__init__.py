@@ -9,6 +9,8 @@ from pathlib import Path
 
 from torch import Tensor
 
+from attn_edu.datasets.quatrains import Quatrains
+from attn_edu.datasets.quatrains import read as read_quatrains
 from attn_edu.datasets.tasks import (
     BAD,
     GOOD,
@@ -34,6 +36,7 @@ __all__ = [
     "NEUTRAL",
     "REVIEW_WORDS",
     "THINGS",
+    "Quatrains",
     "Sentence",
     "Text",
     "keep_all",
@@ -43,6 +46,7 @@ __all__ = [
     "sentence",
     "sentence_names",
     "shakespeare",
+    "tang_quatrains",
     "turned_review",
 ]
 
@@ -144,14 +148,30 @@ def shakespeare() -> Text:
     Raises:
         FileNotFoundError, ValueError: the file is missing or damaged; says how to make it again.
     """
-    path = DATA / "shakespeare.txt.gz"
-    again = (
-        f"Run `git checkout -- data/{path.name}`, or make it again: data/scripts/shakespeare.py."
-    )
+    plays = _unpacked("shakespeare", lambda text: text.encode("ascii").decode().split("\f"))
+    return Text(train="\n".join(plays[:-1]), held_out=plays[-1])
+
+
+@cache
+def tang_quatrains() -> Quatrains:
+    """Poems of the Tang, four lines of seven characters each; one in ten is held out.
+
+    In traditional characters, from the *Complete Tang Poems* (1705; public domain);
+    ``data/scripts/tang_quatrains.py`` made the file.
+
+    Raises:
+        FileNotFoundError, ValueError: the file is missing or damaged; says how to make it again.
+    """
+    return _unpacked("tang_quatrains", read_quatrains)
+
+
+def _unpacked(name: str, read):
+    """What ``read`` makes of the text in ``data/<name>.txt.gz``."""
+    path = DATA / f"{name}.txt.gz"
+    again = f"Run `git checkout -- data/{path.name}`, or make it again: data/scripts/{name}.py."
     if not path.exists():
         raise FileNotFoundError(f"data/{path.name} is missing. {again}")
     try:
-        plays = gzip.decompress(path.read_bytes()).decode("ascii").split("\f")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        return read(gzip.decompress(path.read_bytes()).decode("utf-8"))
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         raise ValueError(f"data/{path.name} is damaged ({error}). {again}") from None
-    return Text(train="\n".join(plays[:-1]), held_out=plays[-1])
