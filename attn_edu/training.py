@@ -53,6 +53,7 @@ def train(
         model: trained in place, and left in training mode.
         batches: either a function that draws a fresh batch ``(inputs, targets)`` from a
             ``torch.Generator``, or an iterable of batches that is gone through again and again.
+            A model of several arguments takes ``inputs`` as a tuple.
         loss: ``loss(model(inputs), targets)`` -> scalar.
         steps: the most steps to take.
         lr: step size of Adam.
@@ -103,7 +104,8 @@ def train(
         score()
     for step in _bar(steps, progress):
         inputs, targets = next(source)
-        value = loss(model(inputs), targets)
+        outputs = model(*inputs) if isinstance(inputs, tuple) else model(inputs)
+        value = loss(outputs, targets)
         if not torch.isfinite(value):
             raise FloatingPointError(
                 f"the loss is {value.item()} at step {step}; try a smaller lr."

@@ -69,6 +69,20 @@ def test_an_iterable_is_gone_through_again():
     assert seen == [1, 2, 3, 1, 2, 3, 1]
 
 
+def test_a_tuple_of_inputs_is_several_arguments():
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(1))
+
+        def forward(self, x, y):
+            return self.w * (x - 2 * y)
+
+    batches = [((torch.tensor([5.0]), torch.tensor([1.0])), torch.tensor([0.0]))]
+    history = train(Two(), batches, loss=nn.functional.mse_loss, steps=1, progress=False)
+    assert history.losses == [9.0]
+
+
 def test_gradients_are_clipped():
     """One step of Adam hides the gradient's size; the gradient that is left shows it."""
     model, _ = fitted(steps=1, clip=0.01, lr=1e-9)

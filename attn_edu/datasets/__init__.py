@@ -24,6 +24,14 @@ from attn_edu.datasets.tasks import (
     turned_review,
 )
 from attn_edu.datasets.texts import Text
+from attn_edu.datasets.translation import (
+    Pairs,
+    align_date,
+    align_number,
+    read_pairs,
+    split_date,
+    split_number,
+)
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -36,12 +44,15 @@ __all__ = [
     "NEUTRAL",
     "REVIEW_WORDS",
     "THINGS",
+    "Pairs",
     "Quatrains",
     "Sentence",
     "Text",
+    "dates",
     "keep_all",
     "keep_one",
     "load_tensors",
+    "number_words",
     "recorded",
     "sentence",
     "sentence_names",
@@ -163,6 +174,36 @@ def tang_quatrains() -> Quatrains:
         FileNotFoundError, ValueError: the file is missing or damaged; says how to make it again.
     """
     return _unpacked("tang_quatrains", read_quatrains)
+
+
+@cache
+def number_words() -> Pairs:
+    """Numbers in English words and in the pieces of the German word: *neun und sechzig*.
+
+    Held out are ``"new"`` numbers; ``"pairs"``, numbers with one of sixteen pairs of ten and unit
+    that the others never put together; and ``"longer"`` ones. ``data/scripts/number_words.py`` made
+    the file.
+
+    Raises:
+        FileNotFoundError, ValueError: the file is missing or damaged; says how to make it again.
+    """
+    options = {"read": split_number, "write": lambda german: tuple(german.split())}
+    options["align"] = align_number
+    return _unpacked("number_words", lambda text: read_pairs(text, **options))
+
+
+@cache
+def dates() -> Pairs:
+    """Dates in five English patterns, and in Traditional Chinese as Taiwan writes them in full.
+
+    Held out are ``"new"`` dates, and ``"days"`` of the year that the others never show. From
+    Unicode's CLDR; ``data/scripts/dates.py`` made the file.
+
+    Raises:
+        FileNotFoundError, ValueError: the file is missing or damaged; says how to make it again.
+    """
+    options = {"read": split_date, "write": tuple, "align": align_date}
+    return _unpacked("dates", lambda text: read_pairs(text, **options))
 
 
 def _unpacked(name: str, read):

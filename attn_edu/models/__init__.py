@@ -20,6 +20,7 @@ from attn_edu.models.transformer import (
     TransformerEncoder,
     TransformerStack,
 )
+from attn_edu.models.translator import RecurrentTranslator, Translator
 
 __all__ = [
     "READERS",
@@ -32,11 +33,13 @@ __all__ = [
     "NGram",
     "Recurrent",
     "RecurrentLanguageModel",
+    "RecurrentTranslator",
     "SequenceClassifier",
     "TransformerBlock",
     "TransformerDecoder",
     "TransformerEncoder",
     "TransformerStack",
+    "Translator",
     "count_parameters",
     "make_reader",
     "matched_width",
