@@ -6,5 +6,6 @@ arithmetic is in that function, which the notebook shows.
 
 from attn_edu.widgets.bill import BillWithClock
 from attn_edu.widgets.followed_map import FollowedMap, choose, type_words
+from attn_edu.widgets.playground import Playground, Reading
 
-__all__ = ["BillWithClock", "FollowedMap", "choose", "type_words"]
+__all__ = ["BillWithClock", "FollowedMap", "Playground", "Reading", "choose", "type_words"]
