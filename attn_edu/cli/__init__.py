@@ -15,11 +15,15 @@ COMMANDS = {
     "bench": "attn_edu.cli.bench",
     "lock": "attn_edu.cli.lock",
 }
+PRETRAINED = "--pretrained"
 
 
 def run(command: str, arguments: list[str]) -> int:
-    """Run one command in the course's environment, which is made first where it is missing."""
-    from attn_edu.cli import environment
+    """Run one command in the course's environment, which is made first where it is missing.
+
+    With ``--pretrained`` among the arguments, the packages with weights are installed as well.
+    """
+    from attn_edu.cli import environment, pretrained
 
     if command not in COMMANDS:
         print(f"no command {command!r}; there are: {', '.join(COMMANDS)}", file=sys.stderr)
@@ -35,4 +39,11 @@ def run(command: str, arguments: list[str]) -> int:
         if os.name == "posix":
             os.execv(call[0], call)
         return subprocess.call(call)
+    if PRETRAINED in arguments:
+        arguments = [word for word in arguments if word != PRETRAINED]
+        try:
+            pretrained.ensure()
+        except environment.SetupError as error:
+            print(error, file=sys.stderr)
+            return 1
     return importlib.import_module(COMMANDS[command]).main(arguments) or 0
