@@ -11,6 +11,8 @@ from torch import Tensor
 
 from attn_edu.datasets.quatrains import Quatrains
 from attn_edu.datasets.quatrains import read as read_quatrains
+from attn_edu.datasets.questions import Question, Questions, Verse
+from attn_edu.datasets.questions import read as read_questions
 from attn_edu.datasets.tasks import (
     BAD,
     GOOD,
@@ -46,8 +48,11 @@ __all__ = [
     "THINGS",
     "Pairs",
     "Quatrains",
+    "Question",
+    "Questions",
     "Sentence",
     "Text",
+    "Verse",
     "dates",
     "keep_all",
     "keep_one",
@@ -59,6 +64,7 @@ __all__ = [
     "shakespeare",
     "tang_quatrains",
     "turned_review",
+    "verse_questions",
 ]
 
 
@@ -204,6 +210,19 @@ def dates() -> Pairs:
     """
     options = {"read": split_date, "write": tuple, "align": align_date}
     return _unpacked("dates", lambda text: read_pairs(text, **options))
+
+
+@cache
+def verse_questions() -> Questions:
+    """Verses of three to nine names, and questions that one of the names answers.
+
+    From the Berean Standard Bible (public domain); patterns made the questions, so that a few are
+    wrong. ``data/scripts/questions.py`` made the file.
+
+    Raises:
+        FileNotFoundError, ValueError: the file is missing or damaged; says how to make it again.
+    """
+    return _unpacked("questions", read_questions)
 
 
 def _unpacked(name: str, read):
