@@ -11,6 +11,8 @@ from attn_edu.exercises import (
     chapter_08,
     chapter_09,
     chapter_10,
+    chapter_12,
+    chapter_13,
 )
 from attn_edu.exercises.definition import Exercise
 
@@ -25,6 +27,8 @@ _CHAPTERS = (
     chapter_08,
     chapter_09,
     chapter_10,
+    chapter_12,
+    chapter_13,
 )
 _EXERCISES = {one.id: one for chapter in _CHAPTERS for one in chapter.EXERCISES}
 

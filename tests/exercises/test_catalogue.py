@@ -75,7 +75,7 @@ def test_cases_have_different_notes_and_come_out_the_same_every_time(one):
 def test_sizes_differ_in_at_least_one_case(one):
     """No axis may be taken for another: in some case the axes of each tensor all differ."""
     shapes = [[x.shape for x in case.arguments if hasattr(x, "shape")] for case in one.cases()]
-    square_by_nature = ("w_query", "w_key", "w_value", "w_out")
+    square_by_nature = ("w_query", "w_key", "w_value", "w_out", "weights")
     assert any(
         all(
             len(set(shape)) == len(shape)
