@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attn_edu.attention import KeyValueCache, causal_mask, sinusoidal_positions
 from attn_edu.datasets.translation import BEGIN, END, PAD
-from attn_edu.models.checks import check_positive
+from attn_edu.models.checks import check_one_of, check_positive
 from attn_edu.models.transformer import TransformerDecoder, TransformerEncoder
 
 
@@ -71,10 +71,12 @@ class Translator(_Translating):
     Args:
         n_source, n_target: sizes of the two vocabularies.
         d_model, n_heads, n_layers, d_feedforward: sizes of both stacks; see `TransformerStack`.
+        position: ``"sinusoidal"``, added to the token vectors, or ``"rotary"``, inside the
+            attention of each text to itself.
         options: handed on to each `TransformerBlock`.
 
     Raises:
-        ValueError: sizes that do not fit.
+        ValueError: sizes that do not fit, or an unknown position.
 
     Example:
         >>> import torch
@@ -92,9 +94,14 @@ class Translator(_Translating):
         n_heads: int,
         n_layers: int = 1,
         d_feedforward: int | None = None,
+        *,
+        position: str = "sinusoidal",
         **options,
     ):
         super().__init__()
+        check_one_of("position", position, ("sinusoidal", "rotary"))
+        self.position = position
+        options["position"] = "rotary" if position == "rotary" else None
         self.source, self.target = _table(n_source, d_model), _table(n_target, d_model)
         self.encoder = TransformerEncoder(d_model, n_heads, n_layers, d_feedforward, **options)
         self.decoder = TransformerDecoder(d_model, n_heads, n_layers, d_feedforward, **options)
@@ -138,8 +145,10 @@ class Translator(_Translating):
 
     def _embed(self, table: nn.Embedding, name: str, tokens: Tensor, start: int = 0) -> Tensor:
         x = _vectors(table, name, tokens)  # (batch, n, d_model)
-        positions = sinusoidal_positions(start + x.shape[-2], x.shape[-1])[start:]
-        return x * math.sqrt(x.shape[-1]) + positions.to(x)
+        x = x * math.sqrt(x.shape[-1])
+        if self.position == "sinusoidal":
+            x = x + sinusoidal_positions(start + x.shape[-2], x.shape[-1])[start:].to(x)
+        return x
 
 
 class RecurrentTranslator(_Translating):

@@ -350,6 +350,42 @@ def past_alone(query, key, value, past_key, past_value):
     return weights @ past_value
 
 
+def same_mask_for_both(decoder, encoder, w_query, w_key, w_value, encoder_mask):
+    scores = (decoder @ w_query) @ (encoder @ w_key).mT / math.sqrt(decoder.shape[-1])
+    if encoder_mask is not None:
+        scores = scores.masked_fill(~encoder_mask.unsqueeze(-1), -math.inf)
+    return scores.softmax(-1) @ (encoder @ w_value)
+
+
+def source_asks(decoder, encoder, w_query, w_key, w_value, encoder_mask):
+    mask = None if encoder_mask is None else encoder_mask[:, None]
+    q, k, v = encoder @ w_query, decoder @ w_key, decoder @ w_value
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def no_mask_and_linear_weights(decoder, encoder, w_query, w_key, w_value, encoder_mask):
+    linear = torch.nn.functional.linear
+    parts = linear(decoder, w_query), linear(encoder, w_key), linear(encoder, w_value)
+    return torch.nn.functional.scaled_dot_product_attention(*parts)
+
+
+def above_the_diagonal(weights):
+    return torch.stack([weights[..., i, i + 1] for i in range(weights.size(-1) - 1)], -1).mean(-1)
+
+
+def zero_for_the_first(weights):
+    return weights.roll(1, dims=-1).tril().diagonal(dim1=-2, dim2=-1).mean(dim=-1)
+
+
+def whole_diagonal(weights, period):
+    return torch.diagonal(weights, 1 - period, -2, -1).mean(-1)
+
+
+def where_it_stood_before(weights, period):
+    values = [weights[..., i, i - period] for i in range(period, weights.shape[-1])]
+    return torch.stack(values).mean()
+
+
 BY_HAND = [
     (
         "01.path_length",
@@ -504,6 +540,18 @@ BY_HAND = [
     ("05.additive_mask", minus_a_billion, "a big negative number"),
     ("05.decode_step", is_causal_step, "only the first key is seen"),
     ("05.decode_step", past_alone, "the new word does not see itself"),
+    ("12.cross_attention", same_mask_for_both, "mask over the queries"),
+    ("12.cross_attention", source_asks, "queries from the encoder"),
+    ("12.cross_attention", no_mask_and_linear_weights, "mask ignored + weights turned round"),
+    ("12.cross_attention", lambda decoder, *rest: decoder, None),
+    ("13.previous_token_score", above_the_diagonal, "the next token"),
+    ("13.previous_token_score", zero_for_the_first, None),
+    ("13.induction_score", whole_diagonal, "the last token of the first copy counted in"),
+    (
+        "13.induction_score",
+        where_it_stood_before,
+        "the same token, not the one after it + averaged over everything",
+    ),
 ]
 
 

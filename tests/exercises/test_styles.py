@@ -23,6 +23,7 @@ from attn_edu.attention import (
 )
 from attn_edu.exercises import check, exercises
 from attn_edu.matmul import strassen
+from attn_edu.pretrained.scores import induction_score, previous_token_score
 
 
 def steps_by_walking(n, kind, window):
@@ -265,6 +266,23 @@ def torch_loss(logits, tokens):
     return F.cross_entropy(logits[:, :-1].mT, tokens[:, 1:])
 
 
+def cross_with_torch(decoder, encoder, w_query, w_key, w_value, encoder_mask):
+    mask = None if encoder_mask is None else encoder_mask.unsqueeze(1)
+    parts = decoder @ w_query, encoder @ w_key, encoder @ w_value
+    return F.scaled_dot_product_attention(*(x.float() for x in parts), attn_mask=mask)
+
+
+def cross_by_loops(decoder, encoder, w_query, w_key, w_value, encoder_mask):
+    batch, n_target, d = decoder.shape
+    rows = []
+    for b in range(batch):
+        words = encoder[b] if encoder_mask is None else encoder[b][encoder_mask[b]]  # no padding
+        for t in range(n_target):
+            odds = ((words @ w_key) @ (w_query.T @ decoder[b, t]) / d**0.5).exp()
+            rows.append((odds / odds.sum()) @ (words @ w_value))
+    return torch.stack(rows).view(batch, n_target, d)
+
+
 def decode_with_torch(query, key, value, past_key, past_value):
     joined = torch.cat([past_key, key], dim=2), torch.cat([past_value, value], dim=2)
     return F.scaled_dot_product_attention(query, *joined)
@@ -335,6 +353,18 @@ def strassen_by_numpy(a, b):
 
 def strassen_to_the_end(a, b):
     return strassen(a, b, cutoff=1)
+
+
+def previous_by_loops(weights):
+    n = weights.shape[-1]
+    return sum(weights[..., i, i - 1] for i in range(1, n)) / (n - 1)
+
+
+def induction_by_loops(weights, period):
+    maps = weights.flatten(0, -3) if weights.ndim > 2 else weights[None]
+    n = weights.shape[-1]
+    means = [np.mean([one[i][i - period + 1] for i in range(period, n)]) for one in maps.tolist()]
+    return torch.tensor(means).reshape(weights.shape[:-2])
 
 
 STYLES = [
@@ -415,6 +445,14 @@ STYLES = [
     ("05.additive_mask", to_additive),
     ("05.decode_step", decode_with_torch),
     ("05.decode_step", decode_newest_first),
+    ("12.cross_attention", cross_with_torch),
+    ("12.cross_attention", cross_by_loops),
+    ("13.previous_token_score", previous_by_loops),
+    ("13.previous_token_score", lambda w: w[..., 1:, :-1].diagonal(0, -2, -1).mean(-1).float()),
+    ("13.previous_token_score", previous_token_score),
+    ("13.induction_score", induction_by_loops),
+    ("13.induction_score", lambda w, p: w[..., p:, 1:].float().diagonal(dim1=-2, dim2=-1).mean(-1)),
+    ("13.induction_score", induction_score),
 ]  # fmt: skip
 
 
