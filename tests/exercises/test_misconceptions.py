@@ -545,7 +545,7 @@ BY_HAND = [
     ("12.cross_attention", no_mask_and_linear_weights, "mask ignored + weights turned round"),
     ("12.cross_attention", lambda decoder, *rest: decoder, None),
     ("13.previous_token_score", above_the_diagonal, "the next token"),
-    ("13.previous_token_score", zero_for_the_first, None),
+    ("13.previous_token_score", zero_for_the_first, "divided by n"),
     ("13.induction_score", whole_diagonal, "the last token of the first copy counted in"),
     (
         "13.induction_score",
