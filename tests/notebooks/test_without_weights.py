@@ -1,0 +1,58 @@
+"""Chapters that use real models show the same without them: run again with the packages hidden.
+
+The notebooks stage compares the committed outputs with a run that has the packages, where they are
+installed; this compares them with a run that has not.
+"""
+
+import configparser
+import os
+import re
+
+import pytest
+
+from attn_edu.cli.environment import ROOT, quiet_variables
+from attn_edu.cli.notebooks import CHANGING, clean, execute, faults, from_text
+from attn_edu.course import find
+from attn_edu.pretrained import PACKAGES, installed
+from attn_edu.pretrained.packages import SWITCH
+
+CHAPTERS = ("12", "13")
+
+
+def sanitized(text: str) -> str:
+    """`text` without what nbval does not compare either."""
+    rules = configparser.RawConfigParser()
+    rules.read(ROOT / "tests" / "nbval_sanitize.cfg", encoding="utf-8")
+    for name in rules.sections():
+        text = re.sub(rules[name]["regex"], rules[name]["replace"], text)
+    return text
+
+
+def shown(notebook) -> list[tuple[str, list[str]]]:
+    """Each cell that must not change: its code, and all that it shows."""
+    cells = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and not CHANGING & set(cell.metadata.get("tags", [])):
+            texts = [
+                o.get("text", "") or str(sorted(o.get("data", {}).items())) for o in cell.outputs
+            ]
+            cells.append((cell.source, [sanitized(text) for text in texts]))
+    return cells
+
+
+@pytest.mark.parametrize("number", CHAPTERS)
+def test_the_same_is_shown_with_the_packages_hidden(number, monkeypatch):
+    import nbformat
+
+    if os.environ.get(SWITCH) == "off" or not any(map(installed, PACKAGES)):
+        pytest.skip("the notebooks stage runs without the packages as it is")
+    for name, value in {**quiet_variables(), SWITCH: "off"}.items():
+        monkeypatch.setenv(name, value)
+    chapter = find(number)
+    notebook = from_text(chapter.text.read_text("utf-8"))
+    execute(notebook)
+    clean(notebook)
+    assert faults(notebook) == []
+    committed = nbformat.read(chapter.notebook, as_version=4)
+    for (source, now), (_, then) in zip(shown(notebook), shown(committed), strict=True):
+        assert now == then, source
