@@ -9,6 +9,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from attn_edu.datasets.alignments import Translated, read_translated
 from attn_edu.datasets.quatrains import Quatrains
 from attn_edu.datasets.quatrains import read as read_quatrains
 from attn_edu.datasets.questions import Question, Questions, Verse
@@ -52,6 +53,7 @@ __all__ = [
     "Questions",
     "Sentence",
     "Text",
+    "Translated",
     "Verse",
     "dates",
     "keep_all",
@@ -63,6 +65,7 @@ __all__ = [
     "sentence_names",
     "shakespeare",
     "tang_quatrains",
+    "translations",
     "turned_review",
     "verse_questions",
 ]
@@ -113,6 +116,19 @@ def sentence(name: str) -> Sentence:
 def _sentences() -> tuple[dict, dict[str, Tensor]]:
     tensors, metadata = load_tensors("minilm_sentences.safetensors", "minilm_sentences.py")
     return json.loads(metadata["sentences"]), tensors
+
+
+@cache
+def translations() -> list[Translated]:
+    """Sentences that Firefox's translator brought into Portuguese, and where it looked.
+
+    Source: the "tiny" model of the Bergamot project (MPL-2.0, Mozilla);
+    ``data/scripts/bergamot_maps.py`` made the file.
+
+    Raises:
+        FileNotFoundError, ValueError: the file is missing or damaged; says how to make it again.
+    """
+    return read_translated(*load_tensors("bergamot_maps.safetensors", "bergamot_maps.py"))
 
 
 def load_tensors(name: str, script: str) -> tuple[dict[str, Tensor], dict[str, str]]:
