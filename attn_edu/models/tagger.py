@@ -1,0 +1,85 @@
+"""Models that give every word a tag."""
+
+from torch import Tensor, nn
+
+from attn_edu.models.checks import check_one_of, check_positive
+from attn_edu.models.readers import BothWays
+from attn_edu.models.transformer import TransformerEncoder
+
+TAGGERS = ("transformer", "lstm")
+
+
+class Tagger(nn.Module):
+    """Embed the words, read the sentence, answer at each word. Word 0 is padding.
+
+    Args:
+        vocabulary: how many words, padding included.
+        n_tags: number of possible answers.
+        width: size of the word vectors and of the states.
+        reader: ``"transformer"``, blocks of self-attention (Vaswani et al., 2017) with rotary
+            positions; or ``"lstm"``, layers that read from both ends (Huang et al., 2015, without
+            their CRF).
+        n_layers, n_heads: ``n_heads`` of the Transformer only.
+        position: of the Transformer; see `MultiHeadAttention`.
+        dropout: share of the numbers set to 0 in training, after embedding and inside.
+
+    Raises:
+        ValueError: an unknown reader, or sizes that do not fit.
+
+    Example:
+        >>> model = Tagger(100, n_tags=3, width=8, n_heads=2)
+        >>> words = torch.tensor([[5, 7, 2], [9, 0, 0]])  # the second is one word long
+        >>> model(words).shape, model.maps(words).shape
+        (torch.Size([2, 3, 3]), torch.Size([2, 2, 2, 3, 3]))
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        n_tags: int,
+        width: int,
+        *,
+        reader: str = "transformer",
+        n_layers: int = 2,
+        n_heads: int = 4,
+        position: str | None = "rotary",
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        sizes = {"vocabulary": vocabulary, "n_tags": n_tags, "n_layers": n_layers}
+        for name, size in sizes.items():
+            check_positive(name, size)
+        check_one_of("reader", reader, TAGGERS)
+        self.embed = nn.Embedding(vocabulary, width, padding_idx=0)
+        self.dropout = nn.Dropout(dropout)
+        self.reader = reader
+        if reader == "transformer":
+            options = {"position": position, "dropout": dropout}
+            self.layers = TransformerEncoder(width, n_heads, n_layers, 2 * width, **options)
+        else:
+            self.layers = nn.ModuleList(BothWays(width) for _ in range(n_layers))
+        self.head = nn.Linear(width, n_tags)
+
+    def forward(self, words: Tensor) -> Tensor:
+        """``(batch, n)`` integers, 0 = padding, -> ``(batch, n, n_tags)`` logits."""
+        x, real = self.dropout(self.embed(words)), words != 0
+        if self.reader == "transformer":
+            return self.head(self.layers(x, mask=real.unsqueeze(-2)))
+        for layer in self.layers:
+            x = self.dropout(layer(x, real))
+        return self.head(x)
+
+    def maps(self, words: Tensor) -> Tensor:
+        """The weights of all heads, ``(n_layers, batch, n_heads, n, n)``.
+
+        Raises:
+            ValueError: this model has no self-attention.
+        """
+        if self.reader != "transformer":
+            raise ValueError(f"reader: got {self.reader!r}; only 'transformer' has maps.")
+        return self.layers.maps(self.embed(words), mask=(words != 0).unsqueeze(-2))
+
+
+def tag_loss(logits: Tensor, tags: Tensor) -> Tensor:
+    """Mean nats a word, padding left out: logits ``(batch, n, n_tags)``, tags with -1 = padding."""
+    return nn.functional.cross_entropy(logits.mT, tags, ignore_index=-1)
