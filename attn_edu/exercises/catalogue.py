@@ -11,6 +11,7 @@ from attn_edu.exercises import (
     chapter_08,
     chapter_09,
     chapter_10,
+    chapter_11,
     chapter_12,
     chapter_13,
 )
@@ -27,6 +28,7 @@ _CHAPTERS = (
     chapter_08,
     chapter_09,
     chapter_10,
+    chapter_11,
     chapter_12,
     chapter_13,
 )

@@ -367,6 +367,18 @@ def induction_by_loops(weights, period):
     return torch.tensor(means).reshape(weights.shape[:-2])
 
 
+def mean_sentence_by_sentence(x, lengths):
+    words = [row[:length] for row, length in zip(x, lengths.tolist())]
+    return torch.stack([w.mean(dim=0) if len(w) else torch.zeros(x.shape[-1]) for w in words])
+
+
+def mean_by_attention(x, lengths):
+    """Every word is as like to a query of zeros as any other."""
+    query = x.new_zeros(len(x), 1, x.shape[-1])
+    mask = padding_mask(lengths, x.shape[1])
+    return scaled_dot_product_attention(query, x, x, mask=mask).squeeze(1)
+
+
 STYLES = [
     ("01.path_length", steps_by_walking),
     ("01.path_length", lambda n, kind, w: np.int64(steps_by_walking(n, kind, w))),
@@ -445,6 +457,9 @@ STYLES = [
     ("05.additive_mask", to_additive),
     ("05.decode_step", decode_with_torch),
     ("05.decode_step", decode_newest_first),
+    ("11.masked_mean", mean_sentence_by_sentence),
+    ("11.masked_mean", mean_by_attention),
+    ("11.masked_mean", lambda x, lengths: mean_by_attention(x.float(), lengths)),
     ("12.cross_attention", cross_with_torch),
     ("12.cross_attention", cross_by_loops),
     ("13.previous_token_score", previous_by_loops),
