@@ -55,9 +55,9 @@ class Verse:
         """The question with its name.
 
         Example:
-            >>> verse = typed("Omri ruled Israel . | who rules Israel ?")
-            >>> verse.names, verse.ask(verse.questions[0])
-            (('Omri', 'Israel'), 'who rules Israel ?')
+            >>> question = Question("who rules @ ?", about=1, answer=0)
+            >>> Verse("here", ("Omri", "ruled", "Ur"), ("Omri", "Ur"), (question,)).ask(question)
+            'who rules Ur ?'
         """
         return question.text.replace(NAME, self.names[question.about])
 
@@ -113,6 +113,40 @@ class Questions:
         read = [sign.get(w, self._number.get(w.lower(), UNKNOWN)) for w in verse.words]
         return [*asked, VERSE, *read]
 
+    def typed(self, text: str) -> Verse:
+        """A verse and a question as somebody types them: ``"Omri ruled Ur. | who rules Ur?"``.
+
+        A word with a capital is a name, and neighbours with capitals are one. At the start of a
+        sentence it is not, if it is one of ``words`` when written small.
+
+        Returns:
+            The verse with its one question. What answers it is not known: ``answer`` is -1.
+
+        Raises:
+            ValueError: no question, or none about a name of the verse.
+        """
+        verse, bar, asked = (part.strip() for part in text.partition("|"))
+        if not bar or not verse or not asked:
+            raise ValueError("Type a verse, a bar | and a question about one of its names.")
+        words, asked = _pieces(verse), _pieces(asked.removesuffix("?") + " ?")
+        capitals = self._capitals(words) | self._capitals(asked)
+        words, asked = _joined(words, capitals), _joined(asked, capitals)
+        names = tuple(dict.fromkeys(w for w in words if w.split()[0] in capitals))
+        about = [w for w in asked if w in names]
+        if len(about) != 1:
+            had = f"the verse has {', '.join(names)}" if names else "the verse has none"
+            raise ValueError(f"The question must have one name of the verse; {had}.")
+        kind = " ".join(NAME if w == about[0] else w.lower() for w in asked)
+        return Verse("typed", words, names, (Question(kind, names.index(about[0]), -1),))
+
+    def _capitals(self, words: list[str]) -> set[str]:
+        before = [".", *words]  # what stands before each word
+        return {
+            word
+            for word, last in zip(words, before)
+            if word[0].isupper() and not (last in ".!?:“‘" and word.lower() in self._number)
+        }
+
     def rows(self, verses: Iterable[Verse]) -> tuple[Tensor, Tensor]:
         """All questions of the verses: ``(questions, n)``, padded; and the signs that answer,
         counted from 0, ``(questions,)``."""
@@ -164,35 +198,6 @@ def read(text: str) -> Questions:
             raise ValueError(f"part: got {part!r}; accepted are {PARTS}.")
         parts[part].append(Verse(place, _words(words), _words(names), asked))
     return Questions(*(tuple(parts[part]) for part in PARTS), tuple(kinds))
-
-
-def typed(text: str) -> Verse:
-    """A verse and a question as somebody types them: ``"Omri ruled Israel. | who rules Israel?"``.
-
-    A word with a capital is a name, and so are neighbours with capitals as one; but not the first
-    word of a sentence if it is not a name elsewhere in the text or in the question.
-
-    Returns:
-        The verse with its one question; what answers it is not known, so ``answer`` is -1.
-
-    Raises:
-        ValueError: no question, or none about a name of the verse.
-    """
-    verse, bar, asked = (part.strip() for part in text.partition("|"))
-    if not bar or not verse or not asked:
-        raise ValueError("Type a verse, a bar | and a question about one of its names.")
-    asked = _pieces(asked.removesuffix("?") + " ?")
-    words = _pieces(verse)
-    starts = {i for i in range(len(words)) if i == 0 or words[i - 1] in set(".!?:“")}
-    capitals = {w for i, w in enumerate(words) if w[0].isupper() and i not in starts}
-    capitals |= {w for w in asked[1:] if w[0].isupper()}
-    words, asked = _joined(words, capitals), _joined(asked, capitals)
-    names = tuple(dict.fromkeys(w for w in words if w.split()[0] in capitals))
-    about = [w for w in asked if w in names]
-    if len(about) != 1:
-        raise ValueError(f"The question must have one name of the verse: {', '.join(names)}.")
-    text = " ".join(NAME if w == about[0] else w.lower() for w in asked)
-    return Verse("typed", words, names, (Question(text, names.index(about[0]), -1),))
 
 
 def _pieces(text: str) -> list[str]:

@@ -1,0 +1,104 @@
+"""The pointer, held against a loop over places, and against what it must not depend on."""
+
+import math
+
+import pytest
+import torch
+
+from attn_edu.models import Pointer
+
+SIGNS, WORDS, WIDTH = 5, 17, 12  # tokens 0 to 16 are words, 17 to 21 signs
+
+
+def make(**options) -> Pointer:
+    torch.manual_seed(0)
+    options = {"n_heads": 3, "n_layers": 2} | options
+    return Pointer(WORDS + SIGNS, SIGNS, WIDTH, **options).eval()
+
+
+ROW = [4, 18, 2, 18, 7, 20, 8, 20, 5]
+EVERY = ({}, {"reader": "lstm"}, {"match": True}, {"reader": "lstm", "match": True})
+
+
+@pytest.mark.parametrize("options", EVERY)
+def test_padding_and_companions_change_nothing(options):
+    model = make(**options)
+    other = [3, 21, 2, 21, 17, 19, 6, 17, 18, 9, 3, 5]
+    batch = torch.tensor([ROW + [0] * 5, [*other, 0, 0]])
+    with torch.no_grad():
+        torch.testing.assert_close(model(batch)[:1], model(torch.tensor([ROW])))
+        torch.testing.assert_close(model(batch)[1:], model(torch.tensor([other])))
+
+
+def test_odds_of_a_names_places_add_up():
+    model, tokens = make(), torch.tensor([ROW])
+    with torch.no_grad():
+        x = model.stack(model.tokens(tokens), mask=(tokens != 0)[:, None])
+        scores = (x[0] @ model.score.weight[0] + model.score.bias).tolist()
+        logits = model(tokens)[0].tolist()
+    for sign in range(SIGNS):
+        places = [i for i, t in enumerate(ROW) if t == WORDS + sign and i > ROW.index(2)]
+        if places:
+            wanted = math.log(sum(math.exp(scores[i]) for i in places))
+            assert logits[sign] == pytest.approx(wanted, abs=1e-5)
+        else:
+            assert logits[sign] < -1000
+
+
+def test_a_name_of_the_question_alone_is_no_answer():
+    tokens = torch.tensor([[4, 19, 2, 18, 7, 20]])
+    assert (make()(tokens)[0] > -1000).tolist() == [False, True, False, True, False]
+
+
+@pytest.mark.parametrize("options", EVERY)
+def test_every_part_gets_a_gradient(options):
+    model = make(**options)
+    tokens = torch.tensor([ROW, [4, 18, 2, 18, 20, 19, 8, 20, 0]])
+    torch.nn.functional.cross_entropy(model(tokens), torch.tensor([3, 2])).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad.isfinite().all(), name
+        assert parameter.grad.abs().sum() > 0 or name.endswith(("key.bias", "score.bias")), name
+
+
+def test_maps_are_the_weights_of_the_stack():
+    model, tokens = make(), torch.tensor([[*ROW, 0]])
+    maps = model.maps(tokens)
+    assert maps.shape == (2, 1, 3, 10, 10)
+    torch.testing.assert_close(maps.sum(dim=-1), torch.ones(2, 1, 3, 10))
+    assert maps[..., -1].abs().max() == 0  # nobody looks at padding
+    wanted = model.stack.maps(model.tokens(tokens), mask=(tokens != 0)[:, None])
+    torch.testing.assert_close(maps, wanted)
+
+
+def test_at_the_start_a_token_looks_for_its_like():
+    tokens = torch.tensor([[*ROW]])
+    alike, not_alike = (make(alike=factor).maps(tokens)[0, 0] for factor in (2.0, None))
+    copies = tokens[0][:, None] == tokens[0]
+    share = [(maps * copies).sum(-1).mean() for maps in (alike, not_alike)]
+    assert share[0] > 2 * share[1]
+
+
+def test_the_match_is_told_for_the_text_alone():
+    model = make(match=True)
+    tokens = torch.tensor([ROW])
+    with torch.no_grad():
+        told = model._embed(tokens) - model.tokens(tokens)  # (1, n, width)
+    matching = torch.tensor([False] * 3 + [t in ROW[:2] for t in ROW[3:]])
+    torch.testing.assert_close(told[0], model.match.weight[matching.long()])
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"reader": "gru"}, "reader"),
+        ({"reader": "lstm", "n_layers": 0}, "n_layers"),
+        ({"n_heads": 5}, "n_heads"),
+    ],
+)
+def test_what_does_not_fit_is_named(options, named):
+    with pytest.raises(ValueError, match=named):
+        make(**options)
+    with pytest.raises(ValueError, match="vocabulary - n_signs"):
+        Pointer(5, 5, WIDTH)
+    with pytest.raises(ValueError, match="reader"):
+        make(reader="lstm").maps(torch.tensor([ROW]))
