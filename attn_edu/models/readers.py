@@ -181,7 +181,8 @@ class SentenceClassifier(nn.Module):
             raise ValueError("pool: got 'max'; only 'mean' and 'attention' weigh the words.")
         if self.pool == "attention":
             return self.attend.map(self.states(words), mask)
-        return mask / mask.sum(dim=-1, keepdim=True)
+        counted = mask.to(self.embed.weight.dtype)
+        return counted / counted.sum(dim=-1, keepdim=True)
 
     def maps(self, words: Tensor) -> Tensor:
         """The self-attention of the Transformer, ``(1, batch, n_heads, n, n)``.
