@@ -10,6 +10,15 @@ from pathlib import Path
 from torch import Tensor
 
 from attn_edu.datasets.alignments import Translated, read_translated
+from attn_edu.datasets.entities import (
+    TAGS,
+    NamedVerse,
+    judged,
+    named_verses,
+    names_in,
+    verse_words,
+    words_without_names,
+)
 from attn_edu.datasets.quatrains import Quatrains
 from attn_edu.datasets.quatrains import read as read_quatrains
 from attn_edu.datasets.questions import Question, Questions, Verse
@@ -54,7 +63,9 @@ __all__ = [
     "NEUTRAL",
     "ORDER_PAIRS",
     "REVIEW_WORDS",
+    "TAGS",
     "THINGS",
+    "NamedVerse",
     "Pairs",
     "Quatrains",
     "Question",
@@ -66,9 +77,12 @@ __all__ = [
     "Verse",
     "Vocabulary",
     "dates",
+    "judged",
     "keep_all",
     "keep_one",
     "load_tensors",
+    "named_verses",
+    "names_in",
     "number_words",
     "rated_sentences",
     "recorded",
@@ -80,6 +94,8 @@ __all__ = [
     "translations",
     "turned_review",
     "verse_questions",
+    "verse_words",
+    "words_without_names",
 ]
 
 
