@@ -175,7 +175,7 @@ class Questions:
 
         def draw(generator: torch.Generator) -> tuple[Tensor, Tensor]:
             start = torch.randint(len(order), (1,), generator=generator)
-            near = start + torch.randperm(4 * size, generator=generator)[:size]
+            near = start + torch.randperm(16 * size, generator=generator)[:size]
             rows = order[near % len(order)]
             return self.shuffle_signs(tokens[rows, : lengths[rows].max()], answers[rows], generator)
 

@@ -1,14 +1,56 @@
 """A model that answers a question by pointing at a name in the text (Vinyals et al., 2015)."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 
+from attn_edu.attention import MultiHeadAttention
 from attn_edu.models.checks import check_one_of, check_positive
 from attn_edu.models.readers import BothWays
 from attn_edu.models.transformer import TransformerEncoder
 
 POINTER_READERS = ("transformer", "lstm")
 HIDDEN = -1e4  # a score that no softmax sees, and whose gradient is finite
+
+
+def biased_attention(
+    query: Tensor, key: Tensor, value: Tensor, *, bias: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    """``softmax(query keyᵀ / √d + bias) value``; what the mask hides gets a weight of 0.
+
+    Args:
+        query, key, value: ``(…, n, d)``.
+        bias: broadcasts to ``(…, n, n)``.
+        mask: boolean, the same; True = may attend.
+    """
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + bias  # (…, n, n)
+    if mask is None:
+        return scores.softmax(dim=-1) @ value
+    weights = scores.masked_fill(~mask, HIDDEN).softmax(dim=-1)
+    return weights.masked_fill(~mask, 0) @ value
+
+
+class RelativeAttention(MultiHeadAttention):
+    """Self-attention whose scores get a learned number for each distance, in each head.
+
+    Source: Shaw et al. (2018) and, as a number for each head, Raffel et al. (2020).
+
+    Args:
+        d_model, n_heads: as in `MultiHeadAttention`.
+        reach: distances beyond it, before and behind, count as this one.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, *, reach: int = 8):
+        super().__init__(d_model, n_heads, attend=biased_attention)
+        check_positive("reach", reach)
+        self.distance = nn.Parameter(torch.randn(n_heads, 2 * reach + 1) / 2)
+
+    def _options(self, mask: Tensor | None, query: Tensor, key: Tensor) -> dict:
+        reach = self.distance.shape[-1] // 2
+        place = torch.arange(query.shape[-2], device=query.device)
+        steps = (place - place[:, None]).clamp(-reach, reach) + reach  # (n, n): from row to column
+        return super()._options(mask, query, key) | {"bias": self.distance[:, steps]}
 
 
 class Pointer(nn.Module):
@@ -23,7 +65,7 @@ class Pointer(nn.Module):
         width: of token vectors and states.
         reader: ``"transformer"`` or ``"lstm"``, one that reads from both ends.
         n_layers: at least 1.
-        n_heads: of the Transformer; its positions are rotary.
+        n_heads: of the Transformer; how far apart two places are tells it `RelativeAttention`.
         end_of_question: the token behind the question; only what comes after it can be an answer.
         alike: for the Transformer: let keys start as copies of the queries, both times this
             factor, so that from the start a token looks for its own copies. ``None`` leaves
@@ -66,7 +108,7 @@ class Pointer(nn.Module):
         self.tokens = nn.Embedding(vocabulary, width)
         self.match = nn.Embedding(2, width) if match else None
         if reader == "transformer":
-            self.stack = TransformerEncoder(width, n_heads, n_layers, position="rotary")
+            self.stack = TransformerEncoder(width, n_heads, n_layers, attention=RelativeAttention)
             if alike is not None:
                 _keys_as_queries(self.stack, alike)
         else:

@@ -5,7 +5,9 @@ import math
 import pytest
 import torch
 
+from attn_edu.attention import scaled_dot_product_attention
 from attn_edu.models import Pointer
+from attn_edu.models.pointer import RelativeAttention, biased_attention
 
 SIGNS, WORDS, WIDTH = 5, 17, 12  # tokens 0 to 16 are words, 17 to 21 signs
 
@@ -18,6 +20,37 @@ def make(**options) -> Pointer:
 
 ROW = [4, 18, 2, 18, 7, 20, 8, 20, 5]
 EVERY = ({}, {"reader": "lstm"}, {"match": True}, {"reader": "lstm", "match": True})
+
+
+def test_relative_attention_is_a_loop_over_pairs():
+    torch.manual_seed(0)
+    layer, x = RelativeAttention(12, 3, reach=2).double(), torch.randn(2, 7, 12).double()
+    mask = torch.rand(2, 7, 7) < 0.6
+    mask[:, 3] = False  # one that sees nothing
+    with torch.no_grad():
+        query, key = (part(x).view(2, 7, 3, 4) for part in (layer.query, layer.key))
+        maps = layer.map(x, mask=mask)
+    for b, h, i in [(0, 0, 0), (1, 2, 6), (0, 1, 4), (1, 1, 3)]:
+        odds = []
+        for j in range(7):
+            score = (
+                query[b, i, h] @ key[b, j, h] / 2 + layer.distance[h, min(max(j - i, -2), 2) + 2]
+            )
+            odds.append(math.exp(score.item()) if mask[b, i, j] else 0.0)
+        wanted = torch.tensor(odds).double() / max(sum(odds), 1e-9)
+        torch.testing.assert_close(maps[b, h, i], wanted)
+    values = layer.value(x).view(2, 7, 3, 4).transpose(1, 2)
+    wanted = layer.out((maps @ values).transpose(1, 2).flatten(2))
+    torch.testing.assert_close(layer(x, mask=mask), wanted)
+
+
+def test_without_a_bias_it_is_plain_attention():
+    query, key, value = torch.randn(3, 2, 5, 4)
+    mask = torch.rand(5, 5) < 0.7
+    for options in ({}, {"mask": mask}):
+        plain = scaled_dot_product_attention(query, key, value, **options)
+        biased = biased_attention(query, key, value, bias=torch.zeros(()), **options)
+        torch.testing.assert_close(biased, plain)
 
 
 @pytest.mark.parametrize("options", EVERY)
