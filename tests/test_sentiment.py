@@ -98,7 +98,7 @@ def test_ratings_have_a_side_and_sentences_are_short():
             assert 3 <= len(one.text.split()) <= 24
             assert one.positive == (one.rating > 0)
             assert one.source in {"film", "product", "tweet"}
-            assert not re.search(r"https?:|@(?!user)\w|\d{3}-\d{4}", one.text)
+            assert not re.search(r"https?:|@(?!user)\w|\d{3}-\d{3}-\d{4}", one.text)
 
 
 def test_no_sentence_is_nearly_in_another_part():

@@ -8,8 +8,8 @@ Readers of short rated sentences (`rated_sentences`), judged on the test part:
                   seed 0, float16 but for the word vectors, which are 8-bit integers times a step
 
 All readers but the counting ones share the settings below. They were chosen on the validation
-part, from two dropouts, three shares of hidden words and three step sizes, two seeds each. The
-penalties of the counting ones are chosen on it here; their optimum is one, so there is no seed.
+part, from a few combinations of dropout, hidden words and step size, two seeds each. The penalties
+of the counting ones are chosen on it here; their optimum is one, so there is no seed.
 
     python data/scripts/sentiment_results.py        (about five minutes on one free core)
 """
