@@ -49,13 +49,13 @@ class Translation(NamedTuple):
     """A translation, and where the decoder looked for it.
 
     Attributes:
-        text: the translation.
+        translation: the sentence.
         source, target: the tokens of both sides, ``</s>`` at their ends; ``▁`` begins a word.
         weights: of each cross-attention, ``(layers, heads, n_target, n_source)``. Row ``t`` is
             where it looked when it chose token ``t`` of the target.
     """
 
-    text: str
+    translation: str
     source: list[str]
     target: list[str]
     weights: Tensor

@@ -53,12 +53,12 @@ def read_marian(path: Path) -> dict[str, Tensor]:
 
 
 def _floats(data: np.ndarray, shape: list[int]) -> Tensor:
-    values = data.view("<f4")[: np.prod(shape)]  # the rest is filling
+    values = data[: 4 * np.prod(shape)].view("<f4")  # the rest is filling
     return torch.from_numpy(values.copy())
 
 
 def _scaled(name: str, data: np.ndarray, shape: list[int]) -> Tensor:
     rows, columns = shape if name == "Wemb" else shape[::-1]  # all others lie transposed
     values = data[: rows * columns].view("i1").reshape(rows, columns).astype(np.float32)
-    values /= data[rows * columns :].view("<f4")[0]
+    values /= data[rows * columns :][:4].view("<f4")[0]
     return torch.from_numpy(values)

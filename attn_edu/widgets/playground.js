@@ -1,7 +1,7 @@
 // The form of the playground. Everything that a reader typed is set as text, never as HTML.
 const LOOK = `
   .play { display: flex; flex-wrap: wrap; gap: 8px 14px; align-items: center; margin: 4px 0;
-    max-width: 1000px; font-size: 14px; color: var(--jp-ui-font-color1, inherit) }
+    padding: 0 8px; box-sizing: border-box; max-width: 1000px; font-size: 14px; color: var(--jp-ui-font-color1, inherit) }
   .play label { display: flex; gap: 6px; align-items: center }
   .play .wide { flex: 1 1 22em }
   .play input, .play select, .play button { font: inherit; padding: 4px 8px; border-radius: 4px;
@@ -37,7 +37,7 @@ export default { render({ model, el }) {
   for (const hidden of [whoLabel, whichLabel]) if (hidden.hidden) hidden.style.display = "none";
   const fieldLabel = make("label", { className: "wide" }, label, field);
   const form = make("form", { className: "play" }, whoLabel, whichLabel, fieldLabel, button, status);
-  // Keys are for the form: JupyterLab must not hear them, not even the arrows of a menu.
+  // Keys are for the form: JupyterLab must hear neither the letters nor the arrows.
   for (const control of [field, who, which, button]) {
     control.dataset.lmSuppressShortcuts = "true";
     control.addEventListener("keydown", (event) => event.stopPropagation());

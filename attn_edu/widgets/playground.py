@@ -184,7 +184,7 @@ class Playground:
         label = escape(self._controls._fixed["label"])
         return (
             f'<section class="{self._mark}" aria-label="Playground: {label}" '
-            f'style="max-width:1000px">{"".join(parts)}</section>'
+            f'style="max-width:1000px;padding:0 8px">{"".join(parts)}</section>'
         )
 
 

@@ -86,7 +86,7 @@ def checked(part, text, pairs, made):
         assert all(found.count(pair[side]) == 1 for pair in pairs), (text, found, pairs)
     return {
         "text": text,
-        "translation": made.text,
+        "translation": made.translation,
         "source": made.source,
         "target": made.target,
         "pairs": pairs,
@@ -107,7 +107,7 @@ def removals(translator, texts):
     found = {}
     for name, heads in silenced.items():
         with without_heads(translator.cross_attentions, heads):
-            said = [translator.translate(text).text for text in texts]
+            said = [translator.translate(text).translation for text in texts]
             losses = [loss(translator, text, ids[text]) for text in texts]
         found[name] = {"said": said, "loss": round(sum(losses) / len(losses), 4)}
         print(name, found[name]["loss"], flush=True)
