@@ -145,7 +145,6 @@ class Translator(_Translating):
 
     def _embed(self, table: nn.Embedding, name: str, tokens: Tensor, start: int = 0) -> Tensor:
         x = _vectors(table, name, tokens)  # (batch, n, d_model)
-        x = x * math.sqrt(x.shape[-1])
         if self.position == "sinusoidal":
             x = x + sinusoidal_positions(start + x.shape[-2], x.shape[-1])[start:].to(x)
         return x
@@ -247,12 +246,12 @@ def _table(size: int, width: int) -> nn.Embedding:
 
 
 def _vectors(table: nn.Embedding, name: str, tokens: Tensor) -> Tensor:
-    """The vector of each token, ``(batch, n)`` -> ``(batch, n, width)``."""
+    """The vector of each token times ``√width``, ``(batch, n)`` -> ``(batch, n, width)``."""
     if tokens.ndim != 2 or tokens.dtype != torch.int64 or tokens.shape[1] < 1:
         got = f"{tuple(tokens.shape)} of {tokens.dtype}"
         raise ValueError(f"{name}: got {got}; accepted is (batch, n) of int64.")
     try:
-        return table(tokens)
+        return table(tokens) * math.sqrt(table.embedding_dim)
     except IndexError:
         got, accepted = f"{tokens.min()} to {tokens.max()}", f"0 to {table.num_embeddings - 1}"
         raise ValueError(f"{name}: got numbers from {got}; accepted is {accepted}.") from None

@@ -163,7 +163,7 @@ def test_with_attention_by_loops():
     whole, maps = model(source, target), model.cross_maps(source, target)
     assert maps.shape == (1, 2, 1, 5, 7)
     for b, length in enumerate((7, 5)):
-        states, last = model.reader(model.source(source[b, :length]))
+        states, last = model.reader(model.source(source[b, :length]) * math.sqrt(10))
         own = torch.tanh(model.start(last.flatten()))
         for t in range(5):
             scores = [model.score(torch.tanh(model.query(own) + model.key(h))) for h in states]
@@ -171,7 +171,7 @@ def test_with_attention_by_loops():
             row = [odd / sum(odds) for odd in odds] + [0.0] * (7 - length)
             torch.testing.assert_close(maps[0, b, 0, t], torch.tensor(row).double())
             seen = sum(weight * h for weight, h in zip(row, states))
-            inputs = torch.cat([model.target(target[b, t]), seen])
+            inputs = torch.cat([model.target(target[b, t]) * math.sqrt(10), seen])
             own = model.writer(inputs[None], own[None])[0][0]
             torch.testing.assert_close(whole[b, t], model.output(torch.cat([own, seen])))
 
