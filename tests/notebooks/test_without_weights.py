@@ -5,9 +5,11 @@ installed; this compares them with a run that has not.
 """
 
 import configparser
+import json
 import os
 import re
 
+import nbformat
 import pytest
 
 from attn_edu.cli.environment import ROOT, quiet_variables
@@ -28,22 +30,25 @@ def sanitized(text: str) -> str:
     return text
 
 
-def shown(notebook) -> list[tuple[str, list[str]]]:
-    """Each cell that must not change: its code, and all that it shows."""
-    cells = []
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and not CHANGING & set(cell.metadata.get("tags", [])):
-            texts = [
-                o.get("text", "") or str(sorted(o.get("data", {}).items())) for o in cell.outputs
-            ]
-            cells.append((cell.source, [sanitized(text) for text in texts]))
-    return cells
+def texts(output) -> list[str]:
+    """All that an output shows, as text."""
+    parts = [output.get("text", "")]
+    for kind, part in sorted(output.get("data", {}).items()):
+        parts += [kind, part if isinstance(part, str) else json.dumps(part, sort_keys=True)]
+    return [sanitized(part) for part in parts]
+
+
+def shown(notebook) -> list[tuple[str, list[list[str]]]]:
+    """Each cell that must not change: its code, and what its outputs show."""
+    return [
+        (cell.source, [texts(output) for output in cell.outputs])
+        for cell in notebook.cells
+        if cell.cell_type == "code" and not CHANGING & set(cell.metadata.get("tags", []))
+    ]
 
 
 @pytest.mark.parametrize("number", CHAPTERS)
 def test_the_same_is_shown_with_the_packages_hidden(number, monkeypatch):
-    import nbformat
-
     if os.environ.get(SWITCH) == "off" or not any(map(installed, PACKAGES)):
         pytest.skip("the notebooks stage runs without the packages as it is")
     for name, value in {**quiet_variables(), SWITCH: "off"}.items():
