@@ -104,6 +104,9 @@ def removals(translator, texts):
     ids = {text: translator.target_ids(text) for text in texts}
     silenced = {"none": []} | {f"{layer} {head}": [(layer, head)] for layer, head in HEADS}
     silenced |= {f"layer {i}": [head for head in HEADS if head[0] == i] for i in range(N_LAYERS)}
+    for layer, kept in ((0, 5), (1, 0)):
+        others = [(layer, head) for head in range(N_HEADS) if head != kept]
+        silenced[f"layer {layer} but head {kept}"] = others
     found = {}
     for name, heads in silenced.items():
         with without_heads(translator.cross_attentions, heads):
