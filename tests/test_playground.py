@@ -34,11 +34,15 @@ def two_sides(text):
     return Reading("two sides", weights, ["one"], list("wxyz"), options={"head": 2})
 
 
+def missing(text):
+    raise FileNotFoundError("The weights are missing: make lab PRETRAINED=1.")
+
+
 def broken(text):
     return [][len(text)]
 
 
-READERS = {"mirror": backwards, "sides": two_sides, "broken": broken}
+READERS = {"mirror": backwards, "sides": two_sides, "missing": missing, "broken": broken}
 
 
 class Tags(HTMLParser):
@@ -143,6 +147,10 @@ def test_any_text_is_shown_as_text(playground, text):
     }
     if text.isprintable() and "\u202e" not in text:
         assert f"reads: “{text}”" in "".join(tags.text)
+
+
+def test_missing_weights_are_said_and_not_raised(playground):
+    assert playground.read(model="missing").answer.startswith("The weights are missing")
 
 
 def test_a_mistake_of_the_reader_function_is_said_and_raised(playground):

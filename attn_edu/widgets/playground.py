@@ -21,6 +21,7 @@ from attn_edu.views import AttentionMap
 from attn_edu.views.checks import as_label
 
 LONGEST = 2000  # characters of a text
+TOLD = (ValueError, FileNotFoundError)  # a text that is not for the model; its weights missing
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -65,7 +66,8 @@ class Playground:
 
     Args:
         readers: name of a model -> a function from a text to its `Reading`; it raises
-            ``ValueError`` with a sentence where the text is not for it.
+            ``ValueError`` with a sentence where the text is not for it, and ``FileNotFoundError``
+            with one where its weights are missing.
         text: what is read first; the first example when ``None``.
         examples: texts to choose from a menu.
         label: what stands beside the field.
@@ -129,7 +131,7 @@ class Playground:
             self.reading, self._map = self._tried()
         except Exception as error:
             self.reading, self._map = Reading(_sentence(error)), None
-            if not isinstance(error, ValueError):  # a mistake of the course's, not of the text
+            if not isinstance(error, TOLD):  # a mistake of the course's, not of the text
                 raise
         finally:
             told = {"text": self.text, "model": model, "number": number}
@@ -212,6 +214,6 @@ def _plain(text: Any) -> str:
 
 
 def _sentence(error: Exception) -> str:
-    if isinstance(error, ValueError) and str(error):
+    if isinstance(error, TOLD) and str(error):
         return str(error)
     return f"This could not be read ({type(error).__name__}: {error})."
