@@ -79,3 +79,49 @@ def test_what_is_left_without_heads_is_told_for_every_head():
     judged = part("judge")
     assert removed["none"]["said"] == [one.translation for one in judged]
     assert all(len(one["said"]) == len(judged) and one["loss"] > 0 for one in removed.values())
+
+
+# ---- what chapters 12 and 13 say of them, with loops over tokens instead of words ----------------
+
+
+def tokens_of(word, tokens):
+    """The places of the tokens that make a word which stands once in the sentence."""
+    for start in range(len(tokens)):
+        for end in range(start + 1, len(tokens) + 1):
+            if "".join(tokens[start:end]) == "▁" + word:
+                return range(start, end)
+    raise AssertionError(word)
+
+
+def weight(one, layer, head, portuguese, english, later=0):
+    """What the rows of one word give to the columns of another; ``later`` counts rows on."""
+    rows = [t + later for t in tokens_of(portuguese, one.target)]
+    columns = tokens_of(english, one.source)
+    rows = rows[-1:] if later else rows
+    return sum(one.weights[layer, head, t, s].item() for t in rows for s in columns) / len(rows)
+
+
+def test_the_pointer_gives_most_of_a_row_to_the_partner_and_the_finger_to_the_one_before():
+    pointer, finger, flat = [], [], []
+    for one in part("judge"):
+        for english, portuguese in one.pairs:
+            pointer.append(weight(one, 1, 0, portuguese, english))
+            finger.append(weight(one, 0, 5, portuguese, english, later=1))
+            flat.append(1 / len(one.source))
+    assert sum(pointer) / len(pointer) == pytest.approx(0.92, abs=0.01)
+    # by tokens; the 0.88 of chapter 13 is the mean over all tokens of the word that follows
+    assert sum(finger) / len(finger) == pytest.approx(0.94, abs=0.01)
+    assert sum(flat) / len(flat) < 0.13
+    assert sum(x > 0.5 for x in pointer) >= len(pointer) - 5
+
+
+def test_the_finger_is_missed_and_the_pointer_is_not():
+    _, about = load_tensors(FILE.name, "bergamot_maps.py")
+    removed = json.loads(about["removed"])
+    whole = removed["none"]["said"]
+    others = {
+        name: sum(a != b for a, b in zip(one["said"], whole)) for name, one in removed.items()
+    }
+    single = {name: count for name, count in others.items() if len(name) == 3}
+    assert max(single, key=single.get) == "0 5" and single["0 5"] == 20 and single["1 0"] == 4
+    assert others["layer 0 but head 5"] == 5 and others["layer 1 but head 0"] == 23
