@@ -132,9 +132,11 @@ class Questions:
         capitals = self._capitals(words) | self._capitals(asked)
         words, asked = _joined(words, capitals), _joined(asked, capitals)
         names = tuple(dict.fromkeys(w for w in words if w.split()[0] in capitals))
+        if len(names) < 2:
+            raise ValueError("The verse must have two names or more; a capital makes a name.")
         about = [w for w in asked if w in names]
         if len(about) != 1:
-            had = f"the verse has {', '.join(names)}" if names else "the verse has none"
+            had = f"the verse has {', '.join(names)}"
             raise ValueError(f"The question must have one name of the verse; {had}.")
         kind = " ".join(NAME if w == about[0] else w.lower() for w in asked)
         return Verse("typed", words, names, (Question(kind, names.index(about[0]), -1),))
