@@ -1,6 +1,8 @@
 """What chapter 05 defines and what its file holds, run again and held against the package."""
 
 import math
+from collections import Counter
+from itertools import pairwise
 
 import pytest
 import torch
@@ -74,7 +76,8 @@ def test_the_small_models_were_run_for_three_seeds(stored):
         assert ((runs[:, -1, 1] > 2) & (runs[:, -1, 1] < 5)).all()
 
 
-def test_a_short_run_of_the_script_learns(script):
+def test_a_short_run_of_the_script_learns(script, monkeypatch):
+    monkeypatch.setattr(script, "HELD_OUT", HELD_OUT[:10_000])
     torch.manual_seed(0)
     scores = script.taught(script.small(True), 16, 20, 10, lr=3e-3)
     assert scores[:, 0].tolist() == [0, 10, 20]
@@ -178,3 +181,119 @@ def test_the_reader_is_the_packages_language_model(chapter):
         got, wanted = reader(HELD_OUT[None, :30]), model(HELD_OUT[None, :30])
     torch.testing.assert_close(got, wanted)
     assert F.mse_loss(got, wanted).item() < 1e-8
+
+
+# The poems
+
+
+@pytest.fixture(scope="module")
+def tang():
+    return script_of("tang_lm")
+
+
+@pytest.fixture(scope="module")
+def sung():
+    return load_tensors("tang_lm.safetensors", "tang_lm.py")
+
+
+@pytest.fixture(scope="module")
+def singer(sung, tang):
+    model = tang.transformer()
+    weights = {name[3:]: x for name, x in sung[0].items() if name.startswith("lm.")}
+    model.load_state_dict({**weights, "output.weight": weights["tokens.weight"]})
+    return model.eval()
+
+
+@pytest.fixture(scope="module")
+def poems_chapter():
+    names = {"text", "learn", "held_out", "vocabulary", "poems", "verses", "unseen", "signs"}
+    return definitions("05_causal", names | {"inside", "rows_counted"})
+
+
+def test_the_stored_poet_is_as_good_as_its_places_say(sung, singer, tang, poems_chapter):
+    """By the script's function and by the chapter's, on one held-out poem in five."""
+    rows = tang.HELD_OUT[::5]
+    places = tang.bits(singer, rows).mean(dim=0)
+    torch.testing.assert_close(poems_chapter.verse_bits(singer, rows), places)
+    assert places.mean() == pytest.approx(sung[0]["places"].mean().item(), abs=0.06)
+    assert count_parameters(singer) == int(sung[1]["parameters"])
+
+
+def test_bits_of_a_poem_by_hand(tang):
+    """From a model that has learned nothing, and so expects line ends everywhere."""
+    torch.manual_seed(0)
+    row, model = tang.HELD_OUT[3], tang.transformer().eval()
+    with torch.no_grad():
+        logits = model(row[:-1]).double()
+    wanted = []
+    for place in range(1, 33):
+        if place % 8:
+            shares = logits[place - 1].softmax(dim=-1)
+            wanted.append(-math.log2(shares[row[place]] / (1 - shares[0])))
+    got = tang.bits(model, row[None])[0]
+    assert got.tolist() == pytest.approx(wanted, abs=2e-5)
+
+
+def test_the_poems_rivals_are_told_where_lines_end(poems_chapter):
+    """The bigram, by counting pairs in a dictionary."""
+    rows = [row.tolist() for row in poems_chapter.verses]
+    flat = [token for row in rows for token in row]
+    pairs, single = Counter(pairwise(flat)), Counter(flat)
+    followers = Counter(first for first, _ in pairs)
+    ends = Counter(first for first, _ in pairwise(flat))
+    signs = poems_chapter.signs
+
+    def unigram(token):
+        return (single[token] + len(single) / signs) / (len(flat) + len(single))
+
+    def share(first, token):
+        seen, kinds = ends[first], followers[first]
+        if not seen:
+            return unigram(token)
+        return (pairs[first, token] + kinds * unigram(token)) / (seen + kinds)
+
+    place, total = 5, 0.0
+    for row in poems_chapter.unseen.tolist():
+        total -= math.log2(share(row[place], row[place + 1]) / (1 - share(row[place], 0)))
+    wanted = total / len(poems_chapter.unseen)
+    assert poems_chapter.verses_counted(2)[place].item() == pytest.approx(wanted, abs=1e-6)
+
+
+def test_the_rivals_of_the_poet_are_like_it(sung, tang):
+    tensors, about = sung
+    ours, theirs = (int(about[f"parameters{kind}"]) for kind in tang.RATES)
+    assert abs(theirs - ours) < 0.03 * ours
+    assert tensors["bits"][:, 0].tolist() == list(range(0, tang.STEPS + 1, tang.EVERY))
+    assert tensors["bits.lstm"].shape == tensors["bits"].shape
+    assert tensors["budgets"].tolist() == list(tang.BUDGETS)
+    for kind in tang.RATES:
+        assert tensors[f"at{kind}"].shape == (len(tang.SEEDS), len(tang.BUDGETS))
+        assert tensors[f"at{kind}"].unique().numel() == tensors[f"at{kind}"].numel()
+
+
+@pytest.mark.parametrize("kind", ["", ".lstm"])
+def test_a_short_run_on_the_poems_learns(tang, monkeypatch, kind):
+    monkeypatch.setattr(tang, "BATCH", 5)
+    monkeypatch.setattr(tang, "HELD_OUT", tang.HELD_OUT[:60])
+    _, scores = tang.taught(kind, 6, every=3)
+    assert scores[:, 0].tolist() == [0, 3, 6]
+    assert scores[-1, 1] < scores[0, 1]
+
+
+def test_a_silenced_head_adds_nothing(poems_chapter, singer):
+    """Cut out of the output layer, or its map and values set to nothing: the same."""
+    poems_chapter.without.__wrapped__.__globals__["singer"] = singer
+    silent = poems_chapter.without(1, 2)
+    layer = singer.stack.blocks[1].attention
+    x = torch.randn(1, 9, 96)
+    heads = []
+    layer.out.register_forward_hook(lambda module, inputs, output: heads.append(inputs[0]))
+    mask = causal_mask(9)
+    with torch.no_grad():
+        layer(x, mask=mask)
+        cut = heads[0].clone()
+        cut[..., 48:72] = 0
+        wanted = cut @ layer.out.weight.T
+        got = silent.stack.blocks[1].attention(x, mask=mask)
+    layer.out._forward_hooks.clear()
+    torch.testing.assert_close(got, wanted)
