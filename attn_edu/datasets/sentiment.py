@@ -16,7 +16,7 @@ FILE = Path(__file__).parents[2] / "data" / "sentiment.tsv.gz"
 PARTS = ("train", "validation", "test")
 PADDING, UNKNOWN = 0, 1
 
-# The same words in two orders, the positive order first. Written before any model was trained.
+# The same words in two orders, the positive order first. Written before a model was tried on them.
 ORDER_PAIRS = (
     ("not bad, good", "not good, bad"),
     ("It is good, not bad.", "It is bad, not good."),

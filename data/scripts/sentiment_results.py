@@ -2,8 +2,9 @@
 
 Readers of short rated sentences (`rated_sentences`), judged on the test part:
 
-    json          accuracy on validation and test for each seed, pairs of sentences in two orders
-                  that are both judged right, parameters, CPU seconds of training
+    json          accuracy on validation and test for each seed; of the pairs of sentences in two
+                  orders, how many are both judged right, and how many at least told apart the
+                  right way round; parameters, CPU seconds of training
     safetensors   the word weights of the bag of words; attention pooling and the Transformer of
                   seed 0, float16 but for the word vectors, which are 8-bit integers times a step
 
@@ -93,11 +94,19 @@ def with_pairs(sentences):
     return [words + [f"{a} {b}" for a, b in pairwise(words)] for words in sentences]
 
 
+@torch.no_grad()
 def both_right(model, pairs: Tensor) -> int:
     """Of how many pairs the positive order is called positive, and the negative one negative."""
-    with torch.no_grad():
-        answers = model(pairs).argmax(dim=-1).view(-1, 2)  # (pairs, 2)
+    answers = model(pairs).argmax(dim=-1).view(-1, 2)  # (pairs, 2)
     return int((answers == torch.tensor([1, 0])).all(dim=-1).sum())
+
+
+@torch.no_grad()
+def in_order(model, pairs: Tensor) -> int:
+    """In how many pairs the positive order gets the larger odds of being positive."""
+    logits = model(pairs)
+    odds = (logits[:, 1] - logits[:, 0]).view(-1, 2)  # (pairs, 2)
+    return int((odds[:, 0] > odds[:, 1] + 1e-4).sum())
 
 
 def counted(name: str, prepare) -> tuple[dict, WordWeights]:
@@ -109,11 +118,13 @@ def counted(name: str, prepare) -> tuple[dict, WordWeights]:
     seconds = (time.process_time() - start) / len(PENALTIES)
     found = {p: accuracy(m, words["validation"], LABELS["validation"]) for p, m in models.items()}
     best = max(found, key=found.get)
+    pairs = vocabulary.encode(prepare(PAIRS))
     row = {
         "parameters": count_parameters(models[best]),
         "validation": [round(found[best], 4)],
         "test": [round(accuracy(models[best], words["test"], LABELS["test"]), 4)],
-        "pairs": [both_right(models[best], vocabulary.encode(prepare(PAIRS)))],
+        "pairs": [both_right(models[best], pairs)],
+        "in_order": [in_order(models[best], pairs)],
         "seconds": round(seconds, 1),
         "penalty": best,
     }
@@ -130,6 +141,7 @@ def trained(name: str) -> tuple[dict, SentenceClassifier]:
     for part in ("validation", "test"):
         row[part] = [round(accuracy(m, WORDS[part], LABELS[part]), 4) for m in models]
     row["pairs"] = [both_right(m, VOCABULARY.encode(PAIRS)) for m in models]
+    row["in_order"] = [in_order(m, VOCABULARY.encode(PAIRS)) for m in models]
     row["seconds"] = round(seconds, 1)
     print(name, row, flush=True)
     return row, models[0]
