@@ -1,6 +1,7 @@
 """`--pretrained`: what is installed, when, and what is said when it cannot be."""
 
 import re
+import shutil
 import subprocess
 import sys
 
@@ -79,6 +80,8 @@ def test_the_word_reaches_the_python_of_the_environment(monkeypatch, pip):
     ("given", "wanted"), [("1", True), ("yes", True), ("", False), ("0", False), ("off", False)]
 )
 def test_make_hands_the_wish_on(given, wanted):
+    if shutil.which("make") is None:
+        pytest.skip("make is missing")
     shown = subprocess.run(
         ["make", "-n", "test", f"PRETRAINED={given}", "ARGS=unit"],
         cwd=ROOT,
