@@ -55,7 +55,6 @@ def test_what_is_lost_without_some_heads(model, scripts):
     before = removed.vectors(model)
     group = stored["groups"]["both neighbours, 8"]
     for heads, wanted in (
-        ([], stored["whole"]),
         ([(0, 2)], stored["singles"][2]),
         ([tuple(head) for head in group["heads"]], group["chosen"]),
     ):
