@@ -60,8 +60,8 @@ def test_rows_and_back():
 
 def test_versions_of_a_poem_are_found():
     script = script_of("tang_quatrains")
-    poem = tuple("山中一夜雨聲聞 樹杪百重泉水流 漢女輸橦布千里 巴人訟芋田天下".split())
-    same_line = (*tuple("甲乙丙丁戊己庚 辛壬癸子丑寅卯 辰巳午未申酉戌".split()), poem[3])
+    poem = ("山中一夜雨聲聞", "樹杪百重泉水流", "漢女輸橦布千里", "巴人訟芋田天下")
+    same_line = ("甲乙丙丁戊己庚", "辛壬癸子丑寅卯", "辰巳午未申酉戌", poem[3])
     one_changed = tuple(line[:6] + "亥" for line in poem)
     other = tuple("".join(reversed(line)) for line in poem)
     assert script.without_versions([poem, same_line, one_changed, other]) == [poem, other]
