@@ -76,9 +76,14 @@ def _check(one: Exercise, answer: Callable) -> Result:
     except NotAttemptedError:
         return not_attempted
     wrong = sorted((run for run in runs if not run.right), key=lambda run: run.size)
-    if not wrong and (belief := one.too_much(answer)):
-        return Result(one.id, "misconception", belief.why, belief.name)
     if not wrong:
+        try:
+            belief = one.too_much(answer)
+        except StoppedError as stop:
+            message = f"Its values are right, but its work could not be counted. {stop}"
+            return Result(one.id, "form", message)
+        if belief:
+            return Result(one.id, "misconception", belief.why, belief.name)
         count = "the one case" if len(runs) == 1 else f"all {len(runs)} cases"
         return Result(one.id, "passed", f"Passed: equal to the reference in {count}.")
     beliefs = _recognise(one, runs)

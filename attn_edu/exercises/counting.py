@@ -1,13 +1,15 @@
 """What torch did while an answer ran, for exercises that are about the work and not the result."""
 
-import contextlib
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attn_edu.exercises.calling import SECONDS, AnswerError, Printed, call
+from attn_edu.exercises import calling
+from attn_edu.exercises.calling import AnswerError, Printed, StoppedError, call
 
 
 @dataclass(frozen=True)
@@ -33,16 +35,32 @@ class _Recorder(TorchDispatchMode):
 
 
 def steps(answer: Callable, *arguments) -> list[Step]:
-    """What torch is asked to do by ``answer(*arguments)``; Python's own arithmetic is not seen."""
+    """What torch is asked to do by ``answer(*arguments)``; Python's own arithmetic is not seen.
+
+    Raises:
+        StoppedError: the answer took too long: what it did until then says too little.
+    """
+    _make_ready()
     recorder = _Recorder()
 
     def recorded(*given):
         with recorder:
             return answer(*given)
 
-    with contextlib.suppress(AnswerError):  # what it did until then counts
-        call(recorded, arguments, SECONDS, Printed())
+    try:
+        call(recorded, arguments, calling.SECONDS, Printed())
+    except StoppedError:
+        raise
+    except AnswerError:
+        pass  # what it did until then counts
     return recorder.steps
+
+
+@functools.cache
+def _make_ready() -> None:
+    """torch's first recording imports hundreds of modules; that is not the answer's time."""
+    with _Recorder():
+        torch.zeros(1).sum()
 
 
 def multiplications(answer: Callable, *arguments) -> int:

@@ -9,7 +9,7 @@ import time
 import pytest
 import torch
 
-from attn_edu.exercises import calling, check, exercise
+from attn_edu.exercises import calling, check, counting, exercise
 
 
 @pytest.fixture
@@ -417,3 +417,26 @@ def test_two_factors_may_share_the_sizes_as_they_like():
         return left @ turn, torch.linalg.inv(turn) @ right
 
     assert check("07.low_rank_factors", turned).passed
+
+
+def test_an_answer_that_does_not_end_while_it_is_counted_has_not_passed(short):
+    """Right values are not enough where the work matters and could not be seen."""
+    right = exercise("07.linformer_attention").reference
+
+    def slow(query, key, value, project_key, project_value):
+        while query.shape[-2] == 24:  # the size that is counted
+            pass
+        return right(query, key, value, project_key, project_value)
+
+    result = check("07.linformer_attention", slow)
+    assert result.status == "form"
+    assert "could not be counted. It was stopped after" in result.message
+    assert check("07.linformer_attention", right).passed
+
+
+def test_the_time_of_torchs_first_recording_is_not_the_answers(monkeypatch):
+    waited = []
+    monkeypatch.setattr(counting, "_make_ready", lambda: waited.append("ready"))
+    monkeypatch.setattr(counting, "call", lambda *_: waited.append("called"))
+    counting.steps(lambda: None)
+    assert waited == ["ready", "called"]
