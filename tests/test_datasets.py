@@ -63,3 +63,10 @@ def test_every_data_file_is_described_with_its_checksum():
         script = re.search(r"`scripts/(\w+\.py)`", section)
         assert script, path.name
         assert (datasets.DATA / "scripts" / script[1]).exists(), path.name
+
+
+def test_the_data_stay_small():
+    """A clone is quick, and Git keeps every version: 10 MB in all, 2 MB for one file."""
+    sizes = {p.name: p.stat().st_size for p in datasets.DATA.iterdir() if p.is_file()}
+    assert sum(sizes.values()) <= 10e6
+    assert max(sizes.values()) <= 2e6
