@@ -66,6 +66,13 @@ def test_a_sentence_without_words_is_refused(sentences):
         Vocabulary(["a"]).encode(sentences)
 
 
+@pytest.mark.parametrize("text", ["a b", ["a b", "b"]])
+def test_a_text_that_was_not_cut_is_refused(text):
+    """Or each letter would be taken for a word."""
+    with pytest.raises(ValueError, match="got a text; accepted are lists of words"):
+        Vocabulary(["a"]).encode(text)
+
+
 def test_a_word_twice_is_refused():
     with pytest.raises(ValueError, match="'b' twice"):
         Vocabulary(["a", "b", "b"])

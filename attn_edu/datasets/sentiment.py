@@ -116,6 +116,8 @@ class Vocabulary:
         Raises:
             ValueError: no sentence, or one without a word.
         """
+        if isinstance(sentences, str) or any(isinstance(words, str) for words in sentences):
+            raise ValueError("sentences: got a text; accepted are lists of words, see split_words.")
         if not sentences or not all(sentences):
             raise ValueError("sentences: got one without a word; accepted is at least one word.")
         longest = max(map(len, sentences))

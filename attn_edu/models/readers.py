@@ -1,7 +1,9 @@
 """Models that read a sentence of words and say which class it is of.
 
 All but `WordWeights` share one frame, `SentenceClassifier`: embed the words, let a reader mix them
-(or not), pool the states into one vector, answer. Word 0 is padding, and changes no answer.
+(or not), pool the states into one vector, answer. Word 0 is padding, and changes no answer; a
+sentence of nothing else is pooled to zeros. Numbers that are no words of the vocabulary raise a
+``ValueError``.
 """
 
 import torch
@@ -10,7 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attn_edu.attention import attention_map, scaled_dot_product_attention
 from attn_edu.models.baselines import Convolutional
-from attn_edu.models.checks import check_one_of, check_positive
+from attn_edu.models.checks import check_one_of, check_positive, check_tokens
 from attn_edu.models.transformer import TransformerStack
 
 POOLS = ("mean", "max", "attention")
@@ -35,6 +37,7 @@ class WordWeights(nn.Module):
 
     def forward(self, words: Tensor) -> Tensor:
         """``(batch, n)`` integers -> ``(batch, 2)`` logits; their difference is the sum."""
+        check_tokens("words", words, self.weight.num_embeddings)
         total = self.weight(words).sum(dim=(-2, -1)) + self.bias
         return torch.stack([-total, total], dim=-1) / 2
 
@@ -82,10 +85,14 @@ class BothWays(nn.Module):
         self.layer = nn.LSTM(width, width // 2, batch_first=True, bidirectional=True)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """``(batch, n, width)``, mask ``(batch, n)`` with True = read -> ``(batch, n, width)``."""
-        lengths = mask.sum(dim=-1)
+        """``(batch, n, width)``, mask ``(batch, n)`` with True = read -> ``(batch, n, width)``.
+
+        What is not read stands at the end of a row, and its states are zeros.
+        """
+        lengths = mask.sum(dim=-1).clamp(min=1)  # torch reads no empty sentence
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        return pad_packed_sequence(self.layer(packed)[0], True, total_length=x.shape[1])[0]
+        states, _ = pad_packed_sequence(self.layer(packed)[0], True, total_length=x.shape[1])
+        return states * mask.unsqueeze(-1)
 
 
 class SentenceClassifier(nn.Module):
@@ -149,6 +156,7 @@ class SentenceClassifier(nn.Module):
 
     def states(self, words: Tensor) -> Tensor:
         """One vector a word, ``(batch, n)`` -> ``(batch, n, width)``: what is pooled."""
+        check_tokens("words", words, self.embed.num_embeddings)
         x, mask = self.dropout(self.embed(words)), words != 0
         if self.reader == "lstm":
             return self.layer(x, mask)
@@ -165,24 +173,28 @@ class SentenceClassifier(nn.Module):
             pooled = self.attend(x, mask)
         elif self.pool == "max":
             pooled = x.masked_fill(~mask.unsqueeze(-1), -torch.inf).amax(dim=-2)
+            pooled = pooled.masked_fill(~mask.any(dim=-1, keepdim=True), 0)
         else:
             counted = mask.unsqueeze(-1)
-            pooled = (x * counted).sum(dim=-2) / counted.sum(dim=-2)
+            pooled = (x * counted).sum(dim=-2) / counted.sum(dim=-2).clamp(min=1)
         return self.head(self.dropout(pooled))
 
     def pooling(self, words: Tensor) -> Tensor:
-        """The weight of each word in the pooled mean, ``(batch, n)``; rows add up to 1.
+        """The weight of each word in the pooled mean, ``(batch, n)``.
+
+        Rows add up to 1; that of a sentence without a word is zeros.
 
         Raises:
             ValueError: this model does not pool by a mean.
         """
+        check_tokens("words", words, self.embed.num_embeddings)
         mask = words != 0
         if self.pool == "max":
             raise ValueError("pool: got 'max'; only 'mean' and 'attention' weigh the words.")
         if self.pool == "attention":
             return self.attend.map(self.states(words), mask)
         counted = mask.to(self.embed.weight.dtype)
-        return counted / counted.sum(dim=-1, keepdim=True)
+        return counted / counted.sum(dim=-1, keepdim=True).clamp(min=1)
 
     def maps(self, words: Tensor) -> Tensor:
         """The self-attention of the Transformer, ``(1, batch, n_heads, n, n)``.
@@ -192,4 +204,5 @@ class SentenceClassifier(nn.Module):
         """
         if self.reader != "transformer":
             raise ValueError(f"reader: got {self.reader!r}; only 'transformer' has maps.")
+        check_tokens("words", words, self.embed.num_embeddings)
         return self.layer.maps(self.embed(words), mask=(words != 0).unsqueeze(-2))

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from attn_edu.models.checks import check_one_of, check_positive
+from attn_edu.models.checks import check_one_of, check_positive, check_tokens
 from attn_edu.models.readers import BothWays
 from attn_edu.models.transformer import TransformerEncoder
 
@@ -61,7 +61,12 @@ class Tagger(nn.Module):
         self.head = nn.Linear(width, n_tags)
 
     def forward(self, words: Tensor) -> Tensor:
-        """``(batch, n)`` integers, 0 = padding, -> ``(batch, n, n_tags)`` logits."""
+        """``(batch, n)`` integers, 0 = padding, -> ``(batch, n, n_tags)`` logits.
+
+        Raises:
+            ValueError: other shapes, or numbers that are no words of the vocabulary.
+        """
+        check_tokens("words", words, self.embed.num_embeddings)
         x, real = self.dropout(self.embed(words)), words != 0
         if self.reader == "transformer":
             return self.head(self.layers(x, mask=real.unsqueeze(-2)))
@@ -77,6 +82,7 @@ class Tagger(nn.Module):
         """
         if self.reader != "transformer":
             raise ValueError(f"reader: got {self.reader!r}; only 'transformer' has maps.")
+        check_tokens("words", words, self.embed.num_embeddings)
         return self.layers.maps(self.embed(words), mask=(words != 0).unsqueeze(-2))
 
 

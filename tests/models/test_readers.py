@@ -5,7 +5,13 @@ import math
 import pytest
 import torch
 
-from attn_edu.models import AttentionPooling, SentenceClassifier, WordWeights, count_parameters
+from attn_edu.models import (
+    AttentionPooling,
+    SentenceClassifier,
+    Tagger,
+    WordWeights,
+    count_parameters,
+)
 from attn_edu.models.readers import BothWays
 
 WORDS = torch.tensor([[3, 9, 4, 4, 7], [5, 2, 0, 0, 0], [8, 6, 1, 0, 0]])
@@ -150,3 +156,34 @@ def test_weights_that_do_not_exist():
         made(pool="max").pooling(WORDS)
     with pytest.raises(ValueError, match="reader: got 'cnn'"):
         made(reader="cnn").maps(WORDS)
+
+
+@pytest.mark.parametrize("options", KINDS, ids=name_of)
+def test_a_sentence_of_padding_alone_spoils_nothing(options):
+    """It is pooled to zeros, forward and backward, and leaves the rest of the batch alone."""
+    model = made(**options)
+    rows = torch.cat([WORDS, torch.zeros(1, 5, dtype=torch.long)])
+    logits = model(rows)
+    torch.testing.assert_close(logits[:3], model(WORDS))
+    torch.testing.assert_close(logits[3], model.head.bias)
+    logits.square().sum().backward()
+    assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
+    if options["pool"] != "max":
+        assert not model.pooling(rows)[3].any()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (torch.tensor([[1.0, 2.0]]), r"words: got \(1, 2\) of torch.float32; accepted is"),
+        (torch.tensor([1, 2]), r"words: got \(2,\) of"),
+        (torch.zeros(2, 0, dtype=torch.long), r"words: got \(2, 0\) of"),
+        (torch.tensor([[1, 11]]), "words: got numbers from 1 to 11; accepted is 0 to 10"),
+        (torch.tensor([[-1, 3]]), "words: got numbers from -1 to 3"),
+    ],
+)
+def test_what_are_no_words_is_refused(words, message):
+    model = made(reader="transformer", pool="attention")
+    for read in (WordWeights(11), model, model.pooling, model.maps, Tagger(11, 3, 8, n_heads=2)):
+        with pytest.raises(ValueError, match=message):
+            read(words)

@@ -94,3 +94,11 @@ def test_the_two_readers_can_be_made_equally_large():
     sizes = {"transformer": 64, "lstm": 68}
     counts = [count_parameters(Tagger(3811, 3, width, reader=r)) for r, width in sizes.items()]
     assert abs(counts[0] - counts[1]) < 0.05 * counts[0]
+
+
+@both
+def test_a_sentence_of_padding_alone_spoils_nothing(reader):
+    model, words = made(reader), text()
+    with_empty = torch.cat([words, torch.zeros(1, N, dtype=torch.long)])
+    assert model(with_empty).isfinite().all()
+    assert_close(model(with_empty)[:BATCH], model(words))
