@@ -164,6 +164,7 @@ def test_rows_end_and_are_filled_up():
 def test_typed_text_is_split():
     assert split_number("Sixty-nine thousand, ONE") == ("sixty", "nine", "thousand", "one")
     assert split_date("Tue, 3/5/2024") == ("Tue", ",", *"3/5/2024")
+    assert split_date("tuesday, MAR 5") == ("Tuesday", ",", "Mar", "5")
 
 
 def test_unknown_words_are_named():

@@ -121,8 +121,13 @@ def split_number(text: str) -> tuple[str, ...]:
 
 
 def split_date(text: str) -> tuple[str, ...]:
-    """Names, digits and signs of an English date: ``"May 5"`` -> ``("May", "5")``."""
-    return tuple(re.findall(r"[^\W\d_]+|\d|[^\w\s]", text))
+    """Names, digits and signs of an English date: ``"May 5"`` -> ``("May", "5")``.
+
+    Names of months and weekdays get their capital if it is missing.
+    """
+    words = re.findall(r"[^\W\d_]+|\d|[^\w\s]", text)
+    named = {*MONTHS, *DAYS}
+    return tuple(w.capitalize() if w[:3].capitalize() in named else w for w in words)
 
 
 MEANING = dict(

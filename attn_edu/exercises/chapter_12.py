@@ -36,6 +36,10 @@ def _added(scores, mask):
     return scores + mask, 1
 
 
+def _zeroed(scores, mask):
+    return scores * mask, 1
+
+
 def _afterwards(scores, mask):
     return scores, mask
 
@@ -182,6 +186,12 @@ CROSS_ATTENTION = Exercise(
             "mask of 0 and 1 added to the scores",
             "Adding 1 to a visible score hides nothing. What is hidden needs −∞.",
             {"hide": _added},
+        ),
+        Misconception(
+            "hidden scores set to 0",
+            "A score of 0 hides nothing: the softmax gives it a share like any other. What is "
+            "hidden needs −∞.",
+            {"hide": _zeroed},
         ),
         Misconception(
             "masked after the softmax",

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_edu.attention import MultiHeadAttention
-from attn_edu.models.checks import check_one_of, check_positive
+from attn_edu.models.checks import check_one_of, check_positive, check_tokens
 from attn_edu.models.readers import BothWays
 from attn_edu.models.transformer import TransformerEncoder
 
@@ -120,6 +120,9 @@ class Pointer(nn.Module):
         """``(batch, n)`` integers -> ``(batch, n_signs)`` logits.
 
         A sign that the text does not have gets a logit far below all others.
+
+        Raises:
+            ValueError: no rows of numbers, a number outside the vocabulary, or a row of padding.
         """
         x, words = self._embed(tokens), tokens != 0  # (batch, n, width), (batch, n)
         if self.reader == "transformer":
@@ -148,6 +151,9 @@ class Pointer(nn.Module):
         return self.stack.maps(self._embed(tokens), mask=(tokens != 0).unsqueeze(-2))
 
     def _embed(self, tokens: Tensor) -> Tensor:
+        check_tokens("tokens", tokens, self.tokens.num_embeddings)
+        if not (tokens != 0).any(dim=-1).all():
+            raise ValueError("tokens: got a row of padding alone; accepted is a token or more.")
         x = self.tokens(tokens)
         if self.match is None:
             return x

@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attn_edu.attention import KeyValueCache, causal_mask, sinusoidal_positions
 from attn_edu.datasets.translation import BEGIN, END, PAD
-from attn_edu.models.checks import check_one_of, check_positive
+from attn_edu.models.checks import check_one_of, check_positive, check_tokens
 from attn_edu.models.transformer import TransformerDecoder, TransformerEncoder
 
 
@@ -59,10 +59,16 @@ class _Translating(nn.Module):
         Raises:
             ValueError: not two rows of integers for each other, or a number outside a vocabulary.
         """
-        if target.ndim != 2 or target.shape[0] != source.shape[0]:
+        self._check(source, target)
+        return self.decode(target, self.encode(source))
+
+    def _check(self, source: Tensor, target: Tensor) -> None:
+        """Refuse what is not one row of numbers for another."""
+        check_tokens("source", source, self.source.num_embeddings)
+        check_tokens("target", target, self.target.num_embeddings)
+        if len(target) != len(source):
             got = f"{tuple(target.shape)} for a source of {tuple(source.shape)}"
             raise ValueError(f"target: got {got}; accepted is (batch, n_target).")
-        return self.decode(target, self.encode(source))
 
 
 class Translator(_Translating):
@@ -109,8 +115,8 @@ class Translator(_Translating):
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """What was read ``(batch, n_source, d_model)``, and where there is text, boolean."""
-        words = _is_text(source)[:, None]  # (batch, 1, n_source)
-        return self.encoder(self._embed(self.source, "source", source), mask=words), words
+        x, words = self._embed(self.source, "source", source), _is_text(source)[:, None]
+        return self.encoder(x, mask=words), words  # (batch, 1, n_source)
 
     def decode(
         self,
@@ -134,6 +140,7 @@ class Translator(_Translating):
 
         The row of a token is what the model looked at to write the *next* one.
         """
+        self._check(source, target)
         memory, words = self.encode(source)
         x = self._embed(self.target, "target", target)
         mask = causal_mask(x.shape[-2]).to(x.device)
@@ -219,6 +226,7 @@ class RecurrentTranslator(_Translating):
         """
         if not self.attention:
             raise ValueError("attention: got False; accepted is a model that looks back.")
+        self._check(source, target)
         memory = self.encode(source)
         own, rows = self.start(memory[1]).tanh()[None], []
         for token in _vectors(self.target, "target", target).split(1, dim=1):
@@ -247,14 +255,8 @@ def _table(size: int, width: int) -> nn.Embedding:
 
 def _vectors(table: nn.Embedding, name: str, tokens: Tensor) -> Tensor:
     """The vector of each token times ``√width``, ``(batch, n)`` -> ``(batch, n, width)``."""
-    if tokens.ndim != 2 or tokens.dtype != torch.int64 or tokens.shape[1] < 1:
-        got = f"{tuple(tokens.shape)} of {tokens.dtype}"
-        raise ValueError(f"{name}: got {got}; accepted is (batch, n) of int64.")
-    try:
-        return table(tokens) * math.sqrt(table.embedding_dim)
-    except IndexError:
-        got, accepted = f"{tokens.min()} to {tokens.max()}", f"0 to {table.num_embeddings - 1}"
-        raise ValueError(f"{name}: got numbers from {got}; accepted is {accepted}.") from None
+    check_tokens(name, tokens, table.num_embeddings)
+    return table(tokens) * math.sqrt(table.embedding_dim)
 
 
 def _is_text(source: Tensor) -> Tensor:

@@ -120,6 +120,23 @@ def test_the_match_is_told_for_the_text_alone():
     torch.testing.assert_close(told[0], model.match.weight[matching.long()])
 
 
+@pytest.mark.parametrize("reader", ["transformer", "lstm"])
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda row: row[0], "accepted is .batch, n. of int64"),
+        (lambda row: row[:0], "neither of them 0"),
+        (lambda row: row.float(), "of torch.float32"),
+        (lambda row: row + 100, "numbers from"),
+        (lambda row: -row, "numbers from"),
+        (lambda row: row * 0, "padding alone"),
+    ],
+)
+def test_rows_that_do_not_fit_are_named(reader, change, named):
+    with pytest.raises(ValueError, match=named):
+        make(reader=reader)(change(torch.tensor([ROW])))
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [

@@ -212,11 +212,22 @@ def test_rivals_can_be_as_large():
         ((texts()[0] + 20, texts()[1]), r"source: got numbers from .* to 32; accepted is 0 to 12"),
         ((texts()[0], texts()[1][:, :0]), "target: got"),
         ((texts()[0] * 0, texts()[1]), "padding alone"),
+        ((texts()[0][:0], texts()[1][:0]), "source: got"),
+        ((texts()[0][0, 0], texts()[1]), "source: got"),
+        ((texts()[0], -texts()[1]), "target: got numbers from"),
     ],
 )
 def test_what_does_not_fit_is_named(model, arguments, message):
     with pytest.raises(ValueError, match=message):
         model(*arguments)
+    if getattr(model, "attention", True):
+        with pytest.raises(ValueError, match=message):
+            model.cross_maps(*arguments)
+
+
+def test_a_list_is_no_tensor(model):
+    with pytest.raises(TypeError, match="source: got list"):
+        model([[3, 4]], texts()[1])
 
 
 def test_sizes_that_do_not_fit_are_named():
