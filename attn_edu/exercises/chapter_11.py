@@ -98,6 +98,24 @@ MASKED_MEAN = Exercise(
             {"counts": lambda position, length, n: (position < n) & (length >= 0)},
         ),
         Misconception(
+            "padding in the sum, and 0 to divide by",
+            "`x.sum(dim=1) / lengths[:, None]` has two faults. The padded places are still in the "
+            "sum, and they need not be 0; and a sentence without words is divided by 0.",
+            {
+                "counts": lambda position, length, n: (position < n) & (length >= 0),
+                "divisor": lambda lengths, n: lengths[:, None],
+            },
+        ),
+        Misconception(
+            "cut at the longest sentence",
+            "Cutting x at the longest sentence of the batch takes away the padding of that one "
+            "alone. Each sentence ends at its own length.",
+            {
+                "counts": lambda position, length, n: position < length.max(),
+                "divisor": lambda lengths, n: lengths.max(),
+            },
+        ),
+        Misconception(
             "summed, not averaged",
             "A sum grows with the length of the sentence: divide by the number of words.",
             {"divisor": _one},
