@@ -23,6 +23,8 @@ def test_the_cells_hold_percent_and_the_largest_is_framed():
     assert " ".join(cells) == "10 28 30 0 100 55 50 20 20 0 0 0"
     assert re.findall(r"outline[^>]*>(\d+)<", html) == ["100", "50"]
     assert html.count('scope="col"') == 6 and html.count('scope="row"') == 4
+    # a page that shades every second row would make it look as if it scored higher
+    assert html.count('<tr style="background:transparent">') == 4
     assert "next &lt;b&gt;" in html and "a &amp; b" in html and "<script" not in html
 
 

@@ -6,6 +6,7 @@ from html import escape
 import numpy as np
 
 _CELL = "padding:1px 4px;text-align:right;min-width:1.5em;border:1px solid rgba(128,128,128,.25)"
+_ROW = "background:transparent"  # JupyterLab shades every second row, as if it scored higher
 _HEAD = "padding:1px 4px;text-align:right;font-weight:400;opacity:.75"
 
 
@@ -73,7 +74,7 @@ class HeadScores:
         rows = ""
         for layer, row in enumerate(table):
             cells = "".join(_cell(x, (layer, head) == largest) for head, x in enumerate(row))
-            rows += f'<tr><th scope="row" style="{_HEAD}">{layer}</th>{cells}</tr>'
+            rows += f'<tr style="{_ROW}"><th scope="row" style="{_HEAD}">{layer}</th>{cells}</tr>'
         return (
             '<div style="overflow-x:auto" tabindex="0" role="region" '
             f'aria-label="{escape(name)}"><table style="font-size:.8em;border-collapse:collapse">'

@@ -6,8 +6,11 @@ The weights (Ben Allal et al., 2025, *SmolLM2*; Apache-2.0) come from the option
 are asked, rotary positions, and a gated feed-forward network.
 """
 
+from collections.abc import Iterable
 from functools import cache, partial
+from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -104,10 +107,17 @@ def smollm() -> SmolLM2:
     tokenizer = _tokenizer(source)
     about = {name: source.fields[name].contents() for name in source.fields if "llama." in name}
     source.fields.clear()  # every token was an array of its own: a tenth of a gigabyte
-    return SmolLM2(_model(about, source.tensors), tokenizer)
+    tensors = (tensor._replace(data=_read(path, tensor)) for tensor in source.tensors)
+    return SmolLM2(_model(about, tensors), tokenizer)
 
 
-def _model(about: dict, tensors: list) -> LanguageModel:
+def _read(path: Path, tensor) -> np.ndarray:
+    """What the reader maps, as a copy: mapped pages would all stay in memory until the end."""
+    data = tensor.data
+    return np.fromfile(path, data.dtype, data.size, offset=tensor.data_offset).reshape(data.shape)
+
+
+def _model(about: dict, tensors: Iterable) -> LanguageModel:
     """Weights of 4 bits become numbers of 32 here; nothing else is changed.
 
     No weight of queries and keys is put into another order: GGUF stores them so that the features
@@ -136,9 +146,8 @@ def _model(about: dict, tensors: list) -> LanguageModel:
             feedforward=partial(GatedFeedForward, d_feedforward=wide, bias=False),
             norm=partial(nn.RMSNorm, eps=about["attention.layer_norm_rms_epsilon"]),
         )
-    stored = {tensor.name: tensor for tensor in tensors}
     names = _names(about["block_count"])
-    weights = {ours: _numbers(stored[theirs]) for ours, theirs in names.items()}
+    weights = {names[tensor.name]: _numbers(tensor) for tensor in tensors}
     weights["output.weight"] = weights["tokens.weight"]  # tied
     model.load_state_dict(weights, assign=True)
     return model
@@ -156,11 +165,11 @@ def _numbers(stored) -> Tensor:
 
 
 def _names(n_layers: int) -> dict[str, str]:
-    """Our name of each weight -> GGUF's."""
-    names = {"tokens.weight": "token_embd.weight", "stack.norm.weight": "output_norm.weight"}
+    """GGUF's name of each weight -> ours."""
+    names = {"token_embd.weight": "tokens.weight", "output_norm.weight": "stack.norm.weight"}
     for layer in range(n_layers):
         for ours, theirs in PARTS.items():
-            names[f"stack.blocks.{layer}.{ours}.weight"] = f"blk.{layer}.{theirs}.weight"
+            names[f"blk.{layer}.{theirs}.weight"] = f"stack.blocks.{layer}.{ours}.weight"
     return names
 
 

@@ -2,8 +2,9 @@
 
 import importlib
 import json
+import symtable
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 
 import pytest
 import torch
@@ -11,14 +12,14 @@ import torch
 from attn_edu.attention import scaled_dot_product_attention
 from attn_edu.datasets import load_tensors, recorded, sentence, sentence_names
 
-from .loading import ROOT, definitions
+from .loading import ROOT, code_cells, definitions
 
 FILE = "13_inside_a_real_model"
 
 
 @pytest.fixture(scope="module")
 def chapter():
-    return definitions(FILE, {"ROLES", "stored"})
+    return definitions(FILE, {"ROLES", "stored", "by_text", "pointer", "silenced", "metadata"})
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,35 @@ def stored():
 @pytest.fixture(scope="module")
 def removed():
     return recorded("minilm_removed")
+
+
+def names_in(source):
+    """The names that a cell gives, and those that it reads, its functions included."""
+    gives, reads, scopes = set(), set(), [symtable.symtable(source, "cell", "exec")]
+    gives |= {s.get_name() for s in scopes[0].get_symbols() if s.is_assigned() or s.is_imported()}
+    while scopes:
+        scope = scopes.pop()
+        outer = scope.get_type() == "module"
+        reads |= {
+            s.get_name()
+            for s in scope.get_symbols()
+            if s.is_referenced() and (outer or s.is_global())
+        }
+        scopes += scope.get_children()
+    return gives, reads
+
+
+def test_a_name_that_other_cells_read_means_one_thing():
+    """Who goes back and runs a cell of an earlier section once more gets what it gave before."""
+    givers, readers = defaultdict(list), defaultdict(list)
+    for number, cell in enumerate(code_cells(FILE)):
+        gives, reads = names_in(cell)
+        for name in gives:
+            givers[name].append(number)
+        for name in reads - gives:
+            readers[name].append(number)
+    twice = {name: cells for name, cells in givers.items() if len(cells) > 1 and name in readers}
+    assert twice == {}
 
 
 # Roles
@@ -95,6 +125,25 @@ def test_the_playground_reads_stored_sentences_without_the_model(chapter, monkey
     assert set(chapter.stored.values()) == set(sentence_names())
     with pytest.raises(ValueError, match="choose a stored sentence"):
         chapter.read("Something else.")
+
+
+def test_the_playground_says_which_places_a_text_has_not(chapter):
+    tokens = ["[CLS]", "hello", "[SEP]"]
+    maps = torch.full((6, 12, 3, 3), 1 / 3)
+    for role in ("same word again", "full stop"):
+        assert chapter.best_at(role, tokens, maps) == "no such place in this text"
+    assert chapter.best_at("[CLS]", tokens, maps).endswith(": 0.33")
+
+
+def test_the_translator_reads_its_examples_without_the_model(chapter, monkeypatch):
+    monkeypatch.setenv("ATTN_EDU_PRETRAINED", "off")
+    text = list(chapter.by_text)[6]
+    whole = chapter.translate_without()(text)
+    assert whole.answer == chapter.by_text[text].translation and whole.weights.shape[:2] == (2, 8)
+    without = chapter.translate_without((0, 5))(text)
+    assert without.answer != whole.answer and without.weights is None
+    with pytest.raises(ValueError, match="choose an example"):
+        chapter.translate_without()("Something else.")
 
 
 # The files

@@ -155,6 +155,16 @@ def test_a_weight_is_read_in_parts(monkeypatch):
     assert module._numbers(one).numpy().tolist() == whole.tolist()
 
 
+def test_a_weight_is_read_and_not_mapped(tmp_path):
+    """Mapped pages count as memory of the process until it ends: a tenth of a gigabyte."""
+    path, written = tmp_path / "weights", np.arange(60, dtype=np.float32).reshape(5, 12)
+    path.write_bytes(b"seven b" + written.tobytes() + b"behind")
+    mapped = np.memmap(path, np.float32, "r", offset=7, shape=(5, 12))
+    data = module._read(path, SimpleNamespace(data=mapped, data_offset=7))
+    assert data.tolist() == written.tolist() and data.dtype == mapped.dtype
+    assert not isinstance(data, np.memmap) and not isinstance(data.base, np.memmap)
+
+
 def test_a_missing_package_says_how_to_get_it(monkeypatch):
     monkeypatch.setenv("ATTN_EDU_PRETRAINED", "off")
     smollm.cache_clear()
