@@ -1,8 +1,10 @@
 """Models that give every word a tag."""
 
+import torch
 from torch import Tensor, nn
 
 from attn_edu.models.checks import check_one_of, check_positive, check_tokens
+from attn_edu.models.pointer import RelativeAttention
 from attn_edu.models.readers import BothWays
 from attn_edu.models.transformer import TransformerEncoder
 
@@ -16,11 +18,11 @@ class Tagger(nn.Module):
         vocabulary: how many words, padding included.
         n_tags: number of possible answers.
         width: size of the word vectors and of the states.
-        reader: ``"transformer"``, blocks of self-attention (Vaswani et al., 2017) with rotary
-            positions; or ``"lstm"``, layers that read from both ends (Huang et al., 2015, without
-            their CRF).
+        reader: ``"transformer"``, blocks of self-attention (Vaswani et al., 2017); or ``"lstm"``,
+            layers that read from both ends (Huang et al., 2015, without their CRF).
         n_layers, n_heads: ``n_heads`` of the Transformer only.
-        position: of the Transformer; see `MultiHeadAttention`.
+        position: of the Transformer: ``"neighbours"``, `RelativeAttention` whose heads start at the
+            words around, each at another one; or as in `MultiHeadAttention`.
         dropout: share of the numbers set to 0 in training, after embedding and inside.
 
     Raises:
@@ -51,11 +53,17 @@ class Tagger(nn.Module):
             check_positive(name, size)
         check_one_of("reader", reader, TAGGERS)
         self.embed = nn.Embedding(vocabulary, width, padding_idx=0)
+        with torch.no_grad():
+            self.embed.weight.mul_(0.1)  # a word starts as less than what is said of it
         self.dropout = nn.Dropout(dropout)
         self.reader = reader
         if reader == "transformer":
-            options = {"position": position, "dropout": dropout}
+            near = position == "neighbours"
+            how = {"attention": RelativeAttention} if near else {"position": position}
+            options = {"dropout": dropout, **how}
             self.layers = TransformerEncoder(width, n_heads, n_layers, 2 * width, **options)
+            if near:
+                _start_at_neighbours(self.layers)
         else:
             self.layers = nn.ModuleList(BothWays(width) for _ in range(n_layers))
         self.head = nn.Linear(width, n_tags)
@@ -89,3 +97,17 @@ class Tagger(nn.Module):
 def tag_loss(logits: Tensor, tags: Tensor) -> Tensor:
     """Mean nats a word, padding left out: logits ``(batch, n, n_tags)``, tags with -1 = padding."""
     return nn.functional.cross_entropy(logits.mT, tags, ignore_index=-1)
+
+
+def _start_at_neighbours(stack: TransformerEncoder) -> None:
+    """The heads begin one word before, one behind, two before, two behind, and so on.
+
+    The number of a distance starts as minus how far it is from there, so the softmax of a row
+    starts with almost half of its weight on that word; all of it is learned on.
+    """
+    with torch.no_grad():
+        for block in stack.blocks:
+            n_heads, n_distances = block.attention.distance.shape
+            distances = torch.arange(n_distances) - n_distances // 2
+            starts = [(head // 2 + 1) * (-1) ** (head + 1) for head in range(n_heads)]
+            block.attention.distance.copy_(-(distances - torch.tensor(starts)[:, None]).abs())

@@ -48,14 +48,28 @@ def test_every_word_hears_of_every_other(reader):
 @both
 def test_order_counts_unless_there_are_no_positions(reader):
     words, order = text(), torch.tensor([2, 0, 3, 1, 6, 4, 5])
-    model = made(reader)
-    assert not torch.allclose(model(words[:, order]), model(words)[:, order])
+    for model in (made(reader), made(position="neighbours")):
+        assert not torch.allclose(model(words[:, order]), model(words)[:, order])
     blind = made("transformer", position=None)
     assert_close(blind(words[:, order]), blind(words)[:, order])
 
 
-def test_the_maps_are_those_of_the_blocks():
-    model, words = made(), text()
+def test_each_head_starts_at_another_word_nearby():
+    sizes = {"n_layers": 2, "n_heads": 6, "position": "neighbours"}
+    model = Tagger(VOCABULARY, N_TAGS, WIDTH, **sizes).double().eval()
+    for block in model.layers.blocks:
+        block.attention.query.weight.data.zero_()  # only the distances speak
+        block.attention.query.bias.data.zero_()
+    maps = model.maps(torch.ones(1, 9, dtype=torch.long))[:, 0]  # (2, 6, 9, 9)
+    for head, start in enumerate((-1, 1, -2, 2, -3, 3)):
+        for i in range(9):
+            row = torch.tensor([-abs(j - i - start) for j in range(9)]).double().softmax(dim=-1)
+            assert_close(maps[:, head, i], row.expand(2, 9))
+
+
+@pytest.mark.parametrize("position", ["rotary", "neighbours"])
+def test_the_maps_are_those_of_the_blocks(position):
+    model, words = made(position=position), text()
     words[1, 4:] = 0
     maps = model.maps(words)
     assert maps.shape == (LAYERS, BATCH, HEADS, N, N)
@@ -91,8 +105,8 @@ def test_what_is_no_tagger_is_named():
 
 
 def test_the_two_readers_can_be_made_equally_large():
-    sizes = {"transformer": 64, "lstm": 68}
-    counts = [count_parameters(Tagger(3811, 3, width, reader=r)) for r, width in sizes.items()]
+    attending = Tagger(3811, 3, 64, n_heads=8, position="neighbours")
+    counts = [count_parameters(m) for m in (attending, Tagger(3811, 3, 68, reader="lstm"))]
     assert abs(counts[0] - counts[1]) < 0.05 * counts[0]
 
 
