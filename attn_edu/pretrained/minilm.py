@@ -108,7 +108,7 @@ class MiniLM:
         Raises:
             TypeError, ValueError: no list of texts, an empty one, or a text as in `tokens`.
         """
-        if isinstance(texts, str) or not len(texts):
+        if not isinstance(texts, (list, tuple)) or not texts:
             raise ValueError(f"texts: got {texts!r}; accepted is a list of at least one text.")
         rows = [self.ids(text) for text in texts]
         lengths = torch.tensor([len(row) for row in rows])

@@ -21,7 +21,7 @@ def without_heads(attentions: Iterable[nn.Module], heads: Iterable[tuple[int, in
         heads: ``(layer, head)``, counted from 0.
 
     Raises:
-        ValueError: a layer or a head that does not exist.
+        ValueError: no pair, or a layer or a head that does not exist.
 
     Example:
         >>> from attn_edu.attention import MultiHeadAttention
@@ -31,7 +31,10 @@ def without_heads(attentions: Iterable[nn.Module], heads: Iterable[tuple[int, in
         tensor(0.)
     """
     attentions, heads = list(attentions), list(heads)
-    for layer, head in heads:
+    for pair in heads:
+        if not isinstance(pair, (tuple, list)) or [type(i) for i in pair] != [int, int]:
+            raise ValueError(f"heads: got {pair!r}; accepted are pairs (layer, head) of integers.")
+        layer, head = pair
         if not 0 <= layer < len(attentions):
             raise ValueError(f"heads: got layer {layer}; accepted is 0 to {len(attentions) - 1}.")
         if not 0 <= head < attentions[layer].n_heads:

@@ -37,8 +37,8 @@ def induction_score(weights: Tensor, period: int) -> Tensor:
     """
     _check_square(weights)
     n = weights.shape[-1]
-    if not 2 <= period < n:
-        raise ValueError(f"period: got {period}; accepted is 2 to n - 1 = {n - 1}.")
+    if not isinstance(period, int) or not 2 <= period < n:
+        raise ValueError(f"period: got {period!r}; accepted is 2 to n - 1 = {n - 1}.")
     # the diagonal has one row more: that of the last token of the first copy
     return weights.diagonal(offset=1 - period, dim1=-2, dim2=-1)[..., 1:].mean(dim=-1)
 

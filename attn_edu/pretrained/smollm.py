@@ -82,7 +82,14 @@ class SmolLM2:
         return self.model.maps(self.ids(text))
 
     def next_tokens(self, text: str, count: int = 5) -> list[tuple[str, float]]:
-        """The likeliest tokens after a text, with their probabilities; errors as `ids`."""
+        """The likeliest tokens after a text, with their probabilities; errors as `ids`.
+
+        Raises:
+            ValueError: a ``count`` that is no integer from 1 to the size of the vocabulary.
+        """
+        vocabulary = self.model.tokens.num_embeddings
+        if not isinstance(count, int) or not 1 <= count <= vocabulary:
+            raise ValueError(f"count: got {count!r}; accepted is 1 to {vocabulary}.")
         best = self.logits(text)[-1].softmax(dim=-1).topk(count)
         return [(self.written([i]), p) for p, i in zip(*(part.tolist() for part in best))]
 

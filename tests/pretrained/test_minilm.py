@@ -94,6 +94,6 @@ def test_no_words_are_refused(model, text):
 def test_other_things_than_text_are_refused(model):
     with pytest.raises(TypeError, match="got int; accepted is a str"):
         model.tokens(3)
-    for texts in ("a text by itself", []):
+    for texts in ("a text by itself", [], None):
         with pytest.raises(ValueError, match="accepted is a list"):
             model.embed(texts)

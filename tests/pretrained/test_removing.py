@@ -62,6 +62,14 @@ def test_a_head_that_does_not_exist(head):
         pass
 
 
+@pytest.mark.parametrize("head", [0, (0.0, 1), (0,), (0, 1, 0), "01", None])
+def test_what_is_no_pair_of_layer_and_head(head):
+    layer = MultiHeadAttention(6, 2)
+    with pytest.raises(ValueError, match=r"heads: got .* accepted are pairs"), \
+            without_heads([layer], [head]):  # fmt: skip
+        pass
+
+
 def test_layers_attend_in_another_way_for_a_while():
     layers, x = [MultiHeadAttention(6, 2), MultiHeadAttention(6, 3)], torch.randn(5, 6)
 

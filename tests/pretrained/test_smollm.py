@@ -197,6 +197,7 @@ def test_scores_by_loops():
         (TypeError, "weights: got list", lambda: previous_token_score([[1.0]])),
         (ValueError, "period: got 1", lambda: induction_score(torch.ones(5, 5), 1)),
         (ValueError, "period: got 5", lambda: induction_score(torch.ones(5, 5), 5)),
+        (ValueError, "period: got 2.0", lambda: induction_score(torch.ones(5, 5), 2.0)),
     ],
 )
 def test_bad_input_is_named(error, name, call):
@@ -297,6 +298,12 @@ def test_the_stored_starts_come_out_again(model, stored):
             model.next_tokens(start["text"]), start["next"]
         ):
             assert token == stored_token and odds == pytest.approx(wanted, abs=1e-3)
+
+
+@pytest.mark.parametrize("count", [0, 2.0, 49_153])
+def test_a_count_of_tokens_that_cannot_be(model, count):
+    with pytest.raises(ValueError, match=f"count: got {count}; accepted is 1 to 49152"):
+        model.next_tokens("The", count)
 
 
 def test_it_writes_the_same_with_and_without_a_cache(model):
