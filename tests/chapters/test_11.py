@@ -11,7 +11,8 @@ from attn_edu.datasets import DATA, load_tensors, recorded
 from attn_edu.models import AttentionPooling, SentenceClassifier, WordWeights
 from attn_edu.training import accuracy, train
 
-from .loading import definitions, script_of
+from . import loading
+from .loading import bound_twice, definitions, script_of
 
 # Feelings: the files
 
@@ -70,6 +71,29 @@ def test_seeds_and_budgets(readers, feelings):
     for name in feelings.READERS:
         assert len(readers[name]["test"]) == len(readers[name]["pairs"]) == 5
         assert len(set(readers[name]["test"])) > 1
+
+
+def test_each_reader_has_a_learning_rate_of_its_own(readers, feelings):
+    """The best of those tried on validation; no reader loses by the rate that all share."""
+    for name in feelings.READERS:
+        row, seeds = readers[name], len(feelings.TRIED_SEEDS)
+        tried = {float(rate): sum(found) for rate, found in row["tried"].items()}
+        assert tuple(tried) == feelings.TRIED and feelings.LR in tried
+        assert row["tried"][str(feelings.LR)] == row["validation"][:seeds]
+        assert tried[row["own_lr"]] == max(tried.values())
+        assert (row["own_lr"] == feelings.LR) == ("test_own_lr" not in row)
+        assert len(row.get("test_own_lr", row["test"])) == 5
+
+
+def test_what_the_text_says_of_rates(readers):
+    own = {name: row.get("test_own_lr", row["test"]) for name, row in readers.items()}
+    for name in ("attention pooling", "mean of word vectors"):
+        gain = sum(own[name]) / 5 - sum(readers[name]["test"]) / 5
+        assert 0 < gain < 0.005
+        assert max(own["CNN"]) < min(own[name]) < max(own["CNN, mean"])
+    for name in ("LSTM, both ways", "Transformer, 1 layer"):
+        assert readers[name]["own_lr"] == 0.01
+    assert sum(own["CNN"]) < sum(readers["CNN"]["test"])
 
 
 def test_stored_models_are_as_good_as_the_results_say(models, feelings, readers):
@@ -137,6 +161,26 @@ def test_pairs_of_words_join_the_words(feelings):
 
 
 # Feelings: the text
+
+
+def test_any_cell_can_be_run_again():
+    """No cell gives another value to a name that a cell of the other half reads."""
+    assert not bound_twice("11_reading")
+
+
+def test_names_bound_twice_are_found(monkeypatch):
+    cells = [
+        "rows = 1\nshown = [rows for _ in range(2)]\ndef f(): return rows",
+        "rows = 2",
+        "print(shown)",
+        "shown = 3\nprint(shown, f())",
+        "for k in range(2): print(k)",
+        "for k in range(3): print(lambda: k)",
+        "import math",
+        "import math\nmath.pi",
+    ]
+    monkeypatch.setattr(loading, "code_cells", lambda file: cells)
+    assert bound_twice("") == {"rows": [0, 1], "shown": [0, 3]}
 
 
 def test_the_readers_pooling_is_the_packages(chapter):
