@@ -168,9 +168,10 @@ class Playground:
             f'<p {wrap} dir="auto"><strong>{_plain(reading.answer)}</strong></p>',
         ]
         if reading.rows:
+            cell = "text-align:left;white-space:pre-wrap"  # a token may differ by a space alone
             lines = (
-                f'<tr><th scope="row" style="text-align:left">{_plain(name)}</th>'
-                f'<td style="text-align:left" dir="auto">{_plain(value)}</td></tr>'
+                f'<tr><th scope="row" style="{cell}">{_plain(name)}</th>'
+                f'<td style="{cell}" dir="auto">{_plain(value)}</td></tr>'
                 for name, value in reading.rows
             )
             parts.append(f"<table style='margin:8px 0'><tbody>{''.join(lines)}</tbody></table>")
