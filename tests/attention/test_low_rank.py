@@ -253,7 +253,7 @@ def test_the_iteration_converges_to_the_formula():
         (nystrom_attention(query, key, value, landmarks=4, iterations=i) - formula).norm().item()
         for i in (6, 9, 12, 24)
     ]
-    assert errors == sorted(errors, reverse=True)
+    assert errors[0] > errors[1] > max(errors[2:])  # the last two may differ by rounding alone
     assert errors[0] > 1e-3
     assert errors[-1] < 1e-9
 

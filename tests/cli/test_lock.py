@@ -75,7 +75,7 @@ def test_what_the_code_and_the_tests_import_is_locked():
     for path in files:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom):
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
                 names = [node.module]
             for name in {name.partition(".")[0] for name in names} - own - sys.stdlib_module_names:
                 packages = {canonicalize_name(package) for package in here.get(name, [])}
