@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from attn_edu.datasets import entities
-from attn_edu.datasets.entities import (
-    FILE,
+from attn_edu import datasets
+from attn_edu.datasets import (
+    DATA,
     TAGS,
     NamedVerse,
     judged,
@@ -28,9 +28,9 @@ def script():
 
 
 def test_the_file_is_the_one_that_the_readme_names():
-    readme = (FILE.parent / "README.md").read_text("utf-8")
+    readme = (DATA / "README.md").read_text("utf-8")
     section = readme.split("## entities.tsv.gz")[1].split("\n## ")[0]
-    assert hashlib.sha256(FILE.read_bytes()).hexdigest() in section
+    assert hashlib.sha256((DATA / "entities.tsv.gz").read_bytes()).hexdigest() in section
 
 
 def test_the_sizes_are_those_of_the_readme():
@@ -159,8 +159,8 @@ def test_names_and_rare_words_are_one_unknown_word():
 def test_an_unknown_part_and_a_missing_or_damaged_file_are_named(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="part: got 'dev'; accepted are 'train'"):
         named_verses("dev")
-    file = tmp_path / FILE.name
-    monkeypatch.setattr(entities, "FILE", file)
+    file = tmp_path / "entities.tsv.gz"
+    monkeypatch.setattr(datasets, "DATA", tmp_path)
     named_verses.cache_clear()
     try:
         with pytest.raises(FileNotFoundError, match=r"scripts/entities\.py"):

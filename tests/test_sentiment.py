@@ -8,14 +8,8 @@ from collections import Counter, defaultdict
 import pytest
 import torch
 
-from attn_edu.datasets import (
-    DATA,
-    ORDER_PAIRS,
-    Vocabulary,
-    rated_sentences,
-    sentiment,
-    split_words,
-)
+from attn_edu import datasets
+from attn_edu.datasets import DATA, ORDER_PAIRS, Vocabulary, rated_sentences, split_words
 
 from .chapters.loading import script_of
 
@@ -157,7 +151,7 @@ def test_a_missing_or_damaged_file_names_the_script(content, tmp_path, monkeypat
     path = tmp_path / "sentiment.tsv.gz"
     if content is not None:
         path.write_bytes(content)
-    monkeypatch.setattr(sentiment, "FILE", path)
+    monkeypatch.setattr(datasets, "DATA", tmp_path)
     rated_sentences.cache_clear()
     error = FileNotFoundError if content is None else ValueError
     with pytest.raises(error, match=r"data/scripts/sentiment\.py"):

@@ -14,22 +14,17 @@ from attn_edu.datasets.entities import (
     TAGS,
     NamedVerse,
     judged,
-    named_verses,
     names_in,
     verse_words,
     words_without_names,
 )
+from attn_edu.datasets.entities import read as read_verses
 from attn_edu.datasets.quatrains import Quatrains
 from attn_edu.datasets.quatrains import read as read_quatrains
 from attn_edu.datasets.questions import Question, Questions, Verse
 from attn_edu.datasets.questions import read as read_questions
-from attn_edu.datasets.sentiment import (
-    ORDER_PAIRS,
-    Rated,
-    Vocabulary,
-    rated_sentences,
-    split_words,
-)
+from attn_edu.datasets.sentiment import ORDER_PAIRS, PARTS, Rated, Vocabulary, split_words
+from attn_edu.datasets.sentiment import read as read_rated
 from attn_edu.datasets.tasks import (
     BAD,
     GOOD,
@@ -269,9 +264,53 @@ def verse_questions() -> Questions:
     return _unpacked("questions", read_questions)
 
 
-def _unpacked(name: str, read):
-    """What ``read`` makes of the text in ``data/<name>.txt.gz``."""
-    path = DATA / f"{name}.txt.gz"
+@cache
+def rated_sentences(part: str) -> tuple[Rated, ...]:
+    """The sentences of one part: about 70 % to learn from, 10 % to choose with, 20 % to judge by.
+
+    Films, products and tweets, 3 to 24 words each (Hutto & Gilbert, 2014, *VADER: a parsimonious
+    rule-based model for sentiment analysis of social media text*); ``data/scripts/sentiment.py``
+    made the file. No sentence is nearly the same as another, and the sentences of one product
+    review are all in one part.
+
+    Args:
+        part: ``"train"``, ``"validation"`` or ``"test"``.
+
+    Raises:
+        ValueError: an unknown part, or a damaged file.
+        FileNotFoundError: the file is missing; says how to make it again.
+    """
+    _check_part(part)
+    return _unpacked("sentiment", lambda text: read_rated(text, part), ending="tsv")
+
+
+@cache
+def named_verses(part: str) -> tuple[NamedVerse, ...]:
+    """The verses of one part, from chapters that are in no other part.
+
+    The Old Testament of the Berean Standard Bible (public domain). The tags are silver: they come
+    from the parts of speech in Strong's dictionary (1894), which knows names and not sentences.
+    ``data/scripts/entities.py`` made the file.
+
+    Args:
+        part: ``"train"``, ``"validation"`` or ``"test"``.
+
+    Raises:
+        ValueError: an unknown part, or a damaged file.
+        FileNotFoundError: the file is missing; says how to make it again.
+    """
+    _check_part(part)
+    return _unpacked("entities", lambda text: read_verses(text, part), ending="tsv")
+
+
+def _check_part(part: str) -> None:
+    if part not in PARTS:
+        raise ValueError(f"part: got {part!r}; accepted are {', '.join(map(repr, PARTS))}.")
+
+
+def _unpacked(name: str, read, ending: str = "txt"):
+    """What ``read`` makes of the text in ``data/<name>.<ending>.gz``."""
+    path = DATA / f"{name}.{ending}.gz"
     again = f"Run `git checkout -- data/{path.name}`, or make it again: data/scripts/{name}.py."
     if not path.exists():
         raise FileNotFoundError(f"data/{path.name} is missing. {again}")

@@ -1,17 +1,12 @@
 """Verses in which every person and every place is marked, and how a reader of names is judged."""
 
-import gzip
 import re
-import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
-from attn_edu.datasets.sentiment import PARTS, Vocabulary
+from attn_edu.datasets.sentiment import Vocabulary
 
-FILE = Path(__file__).parents[2] / "data" / "entities.tsv.gz"
 TAGS = ("-", "person", "place")  # a tag's place is its number
 _LETTERS = {"P": "person", "L": "place"}
 _WORD = re.compile(r"’s\b|[^\W\d_]+(?:[-’](?!s\b)[^\W\d_]+)*|\d+(?:[,.:]\d+)*|[,.;:?!]")
@@ -35,38 +30,23 @@ class NamedVerse:
         return " ".join(self.words)
 
 
-@cache
-def named_verses(part: str) -> tuple[NamedVerse, ...]:
-    """The verses of one part, from chapters that are in no other part.
-
-    The Old Testament of the Berean Standard Bible (public domain). The tags are silver: they come
-    from the parts of speech in Strong's dictionary (1894), which knows names and not sentences.
-    ``data/scripts/entities.py`` made the file.
-
-    Args:
-        part: ``"train"``, ``"validation"`` or ``"test"``.
+def read(text: str, part: str) -> tuple[NamedVerse, ...]:
+    """The verses of one part from the file's text.
 
     Raises:
-        ValueError: an unknown part, or a damaged file.
-        FileNotFoundError: the file is missing; says how to make it again.
+        ValueError: the text does not have the form.
     """
-    if part not in PARTS:
-        raise ValueError(f"part: got {part!r}; accepted are {', '.join(map(repr, PARTS))}.")
-    again = f"Run `git checkout -- data/{FILE.name}`, or make it again: data/scripts/entities.py."
-    if not FILE.exists():
-        raise FileNotFoundError(f"data/{FILE.name} is missing. {again}")
-    try:
-        lines = gzip.decompress(FILE.read_bytes()).decode("utf-8").splitlines()
-        rows = [line.split("\t") for line in lines]
-        return tuple(_verse(where, text) for p, where, text in rows if p == part)
-    except (OSError, EOFError, zlib.error, ValueError, KeyError) as error:
-        raise ValueError(f"data/{FILE.name} is damaged ({error}). {again}") from None
+    rows = (line.split("\t") for line in text.splitlines())
+    return tuple(_verse(where, words) for p, where, words in rows if p == part)
 
 
 def _verse(where: str, text: str) -> NamedVerse:
     pairs = [word.partition("|")[::2] for word in text.split(" ")]
     words, letters = zip(*pairs)
-    return NamedVerse(where, words, tuple(_LETTERS[x] if x else "-" for x in letters))
+    unknown = sorted(set(letters) - {"", *_LETTERS})
+    if unknown:
+        raise ValueError(f"{where}: got the tags {unknown}; accepted are {sorted(_LETTERS)}.")
+    return NamedVerse(where, words, tuple(_LETTERS.get(x, "-") for x in letters))
 
 
 def verse_words(text: str) -> list[str]:

@@ -1,18 +1,13 @@
 """Sentences that people rated, as words and as rows of numbers."""
 
-import gzip
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
-FILE = Path(__file__).parents[2] / "data" / "sentiment.tsv.gz"
 PARTS = ("train", "validation", "test")
 PADDING, UNKNOWN = 0, 1
 
@@ -128,30 +123,11 @@ class Vocabulary:
         return torch.tensor(rows)
 
 
-@cache
-def rated_sentences(part: str) -> tuple[Rated, ...]:
-    """The sentences of one part: about 70 % to learn from, 10 % to choose with, 20 % to judge by.
-
-    Films, products and tweets, 3 to 24 words each (Hutto & Gilbert, 2014, *VADER: a parsimonious
-    rule-based model for sentiment analysis of social media text*); ``data/scripts/sentiment.py``
-    made the file. No sentence is nearly the same as another, and the sentences of one product
-    review are all in one part.
-
-    Args:
-        part: ``"train"``, ``"validation"`` or ``"test"``.
+def read(text: str, part: str) -> tuple[Rated, ...]:
+    """The sentences of one part from the file's text.
 
     Raises:
-        ValueError: an unknown part, or a damaged file.
-        FileNotFoundError: the file is missing; says how to make it again.
+        ValueError: the text does not have the form.
     """
-    if part not in PARTS:
-        raise ValueError(f"part: got {part!r}; accepted are {', '.join(map(repr, PARTS))}.")
-    again = f"Run `git checkout -- data/{FILE.name}`, or make it again: data/scripts/sentiment.py."
-    if not FILE.exists():
-        raise FileNotFoundError(f"data/{FILE.name} is missing. {again}")
-    try:
-        lines = gzip.decompress(FILE.read_bytes()).decode("utf-8").splitlines()
-        rows = [line.split("\t") for line in lines]
-        return tuple(Rated(text, float(r), source) for p, source, r, text in rows if p == part)
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise ValueError(f"data/{FILE.name} is damaged ({error}). {again}") from None
+    rows = (line.split("\t") for line in text.splitlines())
+    return tuple(Rated(text, float(r), source) for p, source, r, text in rows if p == part)

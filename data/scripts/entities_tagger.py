@@ -1,6 +1,6 @@
 """Make data/entities_tagger.safetensors: readers that say of each word: person, place or neither.
 
-Chapter 11 reads it. All scores are those of `attn_edu.datasets.entities.judged`. The settings were
+Chapter 11 reads it. All scores are those of `attn_edu.datasets.judged`. The settings were
 chosen on the validation part; the test part has verses that no reader has seen.
 
     tagger.*           the weights of the first Transformer, float16: 2 layers, 8 heads that start
@@ -23,7 +23,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from attn_edu.datasets.entities import (
+from attn_edu.datasets import (
     TAGS,
     NamedVerse,
     judged,
