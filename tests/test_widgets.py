@@ -6,7 +6,7 @@ import torch
 
 from attn_edu.attention import attention_map, scaled_dot_product_attention
 from attn_edu.datasets import sentence, sentence_names
-from attn_edu.widgets import choose, type_words
+from attn_edu.widgets import Retrain, choose, type_words
 
 
 def load(name):
@@ -75,3 +75,32 @@ def test_an_empty_line_leaves_the_map_and_cannot_be_the_first(text):
 
 def test_without_a_kernel_it_says_in_a_sentence_what_it_is(picker):
     assert repr(picker) == "A live view. Run this cell, and Python can read what you pick in it."
+
+
+def test_the_button_trains_once_and_is_off_meanwhile(capsys):
+    seen = []
+
+    def run():
+        seen.append(button.button.disabled)
+        return f"run {len(seen)}"
+
+    button = Retrain(run, "Train, 3 steps")
+    assert (button.result, seen, button.button.description) == (None, [], "Train, 3 steps")
+    assert "Train, 3 steps" in repr(button)
+    for wanted in ("run 1", "run 2"):
+        button.button.click()
+        assert button.result == wanted and wanted in capsys.readouterr().out
+        assert not button.button.disabled
+    assert seen == [True, True]
+
+
+def test_the_button_can_be_pressed_again_after_a_mistake():
+    def run():
+        raise FloatingPointError("the loss is nan")
+
+    button = Retrain(run)
+    with pytest.raises(FloatingPointError):  # outside of a notebook; inside it stands below
+        button.train()
+    assert not button.button.disabled
+    with pytest.raises(TypeError, match="run: got int"):
+        Retrain(3)

@@ -7,5 +7,14 @@ arithmetic is in that function, which the notebook shows.
 from attn_edu.widgets.bill import BillWithClock
 from attn_edu.widgets.followed_map import FollowedMap, choose, type_words
 from attn_edu.widgets.playground import Playground, Reading
+from attn_edu.widgets.retrain import Retrain
 
-__all__ = ["BillWithClock", "FollowedMap", "Playground", "Reading", "choose", "type_words"]
+__all__ = [
+    "BillWithClock",
+    "FollowedMap",
+    "Playground",
+    "Reading",
+    "Retrain",
+    "choose",
+    "type_words",
+]
