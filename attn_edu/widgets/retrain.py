@@ -27,7 +27,7 @@ class Retrain(ipywidgets.VBox):
             raise TypeError(f"run: got {type(run).__name__}; accepted is a function.")
         self._run, self.result = run, None
         self.button = ipywidgets.Button(description=label, icon="refresh")
-        self.button.layout.width = "auto"
+        self.button.layout.width, self.button.layout.align_self = "auto", "flex-start"
         self.button.on_click(lambda _: self.train())
         self._out = ipywidgets.Output()
         super().__init__([self.button, self._out])
