@@ -5,6 +5,7 @@ import math
 import torch
 
 from attn_edu.exercises.definition import Case, Exercise, Misconception
+from attn_edu.exercises.inputs import more, normal
 
 # 01.path_length
 
@@ -30,7 +31,7 @@ def _path_length(
 
 
 def _path_cases():
-    sizes = (4, 3), (11, 4), (13, 5), (30, 7), (6, 9)
+    sizes = [(4, 3), (11, 4), (13, 5), (30, 7), (6, 9), *more(5, range(3, 90), range(3, 12))]
     return [
         Case((n, kind, window), f"n = {n}, {kind}, window = {window}")
         for n, window in sizes
@@ -153,6 +154,7 @@ def _decay_cases():
         Case((3 * 1.25 ** torch.arange(5, dtype=torch.float64),), "a gradient that grows"),
         Case((bumpy,), "uneven steps"),
         Case((torch.tensor([1.0, 1e-9], dtype=torch.float64),), "one step"),
+        Case((normal(9, seed=1).exp(),), "nine random norms"),
     ]
 
 

@@ -6,11 +6,7 @@ import torch
 
 from attn_edu.exercises.beliefs_about_attention import BELIEFS, attention, weights
 from attn_edu.exercises.definition import Case, Exercise, Misconception
-
-
-def _random(*shape, seed):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+from attn_edu.exercises.inputs import more, normal
 
 
 def _tensor(*rows):
@@ -36,9 +32,9 @@ def _unit(x):
 def _scores_cases():
     return [
         Case((_tensor([1, 0], [2, 1]), _tensor([1, 3], [0, 2], [4, 1])), "2 queries, 3 keys"),
-        Case((_random(2, 5, 4, seed=1), _random(2, 7, 4, seed=2)), "a batch of 2"),
-        Case((_random(2, 3, 5, 4, seed=3), _random(2, 3, 7, 4, seed=4)), "a batch of 2, 3 heads"),
-        Case((_random(1, 6, seed=5), _random(1, 6, seed=6)), "1 query, 1 key"),
+        Case((normal(2, 5, 4, seed=1), normal(2, 7, 4, seed=2)), "a batch of 2"),
+        Case((normal(2, 3, 5, 4, seed=3), normal(2, 3, 7, 4, seed=4)), "a batch of 2, 3 heads"),
+        Case((normal(1, 6, seed=5), normal(1, 6, seed=6)), "1 query, 1 key"),
     ]
 
 
@@ -131,7 +127,7 @@ def scaled_dot_product_attention(query, key, value, mask):
 def _masks():
     """A padding mask, and one a query in which the third query sees nothing."""
     padding = torch.arange(7) < torch.tensor([4, 7])[:, None, None]  # (2, 1, 7)
-    own = _random(2, 5, 7, seed=11) > -0.3
+    own = normal(2, 5, 7, seed=11) > -0.3
     own[:, 2] = False
     own[:, 0, 3] = True
     return padding, own
@@ -139,11 +135,11 @@ def _masks():
 
 def _weights_cases():
     padding, own = _masks()
-    query, key = _random(2, 5, 4, seed=1) * 1.5, _random(2, 7, 4, seed=2) * 1.5
+    query, key = normal(2, 5, 4, seed=1) * 1.5, normal(2, 7, 4, seed=2) * 1.5
     small = _tensor([2, 0, 0, 0], [0, 2, 0, 0]), _tensor([2, 0, 0, 0], [0, 3, 0, 0], [1, 1, 0, 0])
     hidden = torch.tensor([[True, False, True], [True, True, False]])
     blind = torch.tensor([[True, False, True], [False, False, False]])
-    heads = _random(2, 3, 5, 4, seed=3), _random(2, 3, 7, 4, seed=4)
+    heads = normal(2, 3, 5, 4, seed=3), normal(2, 3, 7, 4, seed=4)
     return [
         Case((*small, None), "2 queries, 3 keys, no mask"),
         Case((*small, hidden), "2 queries, 3 keys, one hidden from each query"),
@@ -163,9 +159,9 @@ def _attention_cases():
     for i, case in enumerate(_weights_cases()):
         query, key, mask = case.arguments
         shape = key.shape[:-1]  # (…, n_key)
-        value = by_hand.expand(*shape, 2) if shape[-1] == 3 else _random(*shape, 6, seed=20 + i)
+        value = by_hand.expand(*shape, 2) if shape[-1] == 3 else normal(*shape, 6, seed=20 + i)
         cases.append(Case((query, key, value, mask), case.note))
-    square = [_random(2, 5, 4, seed=30 + i) for i in range(3)]
+    square = [normal(2, 5, 4, seed=30 + i) for i in range(3)]
     return [*cases, Case((*square, None), "as many values as queries, all of one width")]
 
 
@@ -295,6 +291,10 @@ PADDING_MASK = Exercise(
         Case((torch.tensor([4, 7, 2]), 7), "one sequence without padding"),
         Case((torch.tensor([2, 0, 5, 3]), 6), "one sequence of padding alone"),
         Case((torch.tensor([3]), 5), "a batch of 1"),
+        *(
+            Case((torch.tensor(lengths), 9), f"lengths {', '.join(map(str, lengths))} of 9")
+            for lengths in more(2, *[range(10)] * 5)
+        ),
     ],
     misconceptions=(
         Misconception(

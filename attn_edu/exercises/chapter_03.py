@@ -5,11 +5,7 @@ import math
 import torch
 
 from attn_edu.exercises.definition import Case, Exercise, Misconception
-
-
-def _random(*shape, seed):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+from attn_edu.exercises.inputs import normal
 
 
 def _count(*shape):
@@ -59,10 +55,10 @@ SPLIT_HEADS = Exercise(
     model=_split,
     cases=lambda: [
         Case((_count(1, 3, 4), 2), "1 sentence, 3 words, 2 heads of width 2"),
-        Case((_random(2, 5, 12, seed=1), 3), "2 sentences, 5 words, 3 heads of width 4"),
-        Case((_random(3, 7, 10, seed=2), 5), "3 sentences, 7 words, 5 heads of width 2"),
-        Case((_random(2, 4, 6, seed=3).mT.contiguous().mT, 3), "memory in another order"),
-        Case((_random(2, 5, 4, seed=4), 1), "a single head"),
+        Case((normal(2, 5, 12, seed=1), 3), "2 sentences, 5 words, 3 heads of width 4"),
+        Case((normal(3, 7, 10, seed=2), 5), "3 sentences, 7 words, 5 heads of width 2"),
+        Case((normal(2, 4, 6, seed=3).mT.contiguous().mT, 3), "memory in another order"),
+        Case((normal(2, 5, 4, seed=4), 1), "a single head"),
     ],
     misconceptions=(
         Misconception(
@@ -147,9 +143,9 @@ MERGE_HEADS = Exercise(
     model=_merge,
     cases=lambda: [
         Case((_count(1, 2, 3, 2),), "1 sentence, 2 heads, 3 words, width 2"),
-        Case((_random(2, 3, 5, 4, seed=1),), "2 sentences, 3 heads, 5 words, width 4"),
-        Case((_random(2, 5, 3, 4, seed=2).transpose(1, 2),), "as it comes out of a split"),
-        Case((_random(2, 1, 5, 4, seed=3),), "a single head"),
+        Case((normal(2, 3, 5, 4, seed=1),), "2 sentences, 3 heads, 5 words, width 4"),
+        Case((normal(2, 5, 3, 4, seed=2).transpose(1, 2),), "as it comes out of a split"),
+        Case((normal(2, 1, 5, 4, seed=3),), "a single head"),
     ],
     misconceptions=(
         Misconception(
@@ -232,13 +228,13 @@ def _multi_head(
 
 def _multi_head_cases():
     def weights(d_model, seed):
-        return [_random(d_model, d_model, seed=seed + i) / d_model**0.5 for i in range(4)]
+        return [normal(d_model, d_model, seed=seed + i) / d_model**0.5 for i in range(4)]
 
     return [
         Case((_count(1, 3, 4) / 4 - 1, *weights(4, 1), 2), "1 sentence, 3 words, 2 heads"),
-        Case((2 * _random(2, 5, 12, seed=9), *weights(12, 10), 3), "2 sentences, 5 words, 3 heads"),
-        Case((2 * _random(3, 7, 10, seed=8), *weights(10, 20), 5), "3 sentences, 7 words, 5 heads"),
-        Case((2 * _random(2, 5, 6, seed=7), *weights(6, 30), 1), "a single head"),
+        Case((2 * normal(2, 5, 12, seed=9), *weights(12, 10), 3), "2 sentences, 5 words, 3 heads"),
+        Case((2 * normal(3, 7, 10, seed=8), *weights(10, 20), 5), "3 sentences, 7 words, 5 heads"),
+        Case((2 * normal(2, 5, 6, seed=7), *weights(6, 30), 1), "a single head"),
     ]
 
 

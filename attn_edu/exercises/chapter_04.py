@@ -3,12 +3,7 @@
 import torch
 
 from attn_edu.exercises.definition import Case, Exercise, Misconception
-
-
-def _random(*shape, seed):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
-
+from attn_edu.exercises.inputs import more, normal
 
 # 04.sinusoidal_positions
 
@@ -74,6 +69,10 @@ SINUSOIDAL_POSITIONS = Exercise(
         Case((6, 9), "an odd number of features"),
         Case((1, 6), "position 0 alone"),
         Case((40, 2), "a single pair"),
+        *(
+            Case(s, f"{s[0]} positions, {s[1]} features")
+            for s in more(3, range(4, 30), range(3, 20))
+        ),
     ],
     misconceptions=(
         Misconception(
@@ -170,8 +169,8 @@ def _norm(
 def _norm_cases():
     def case(*shape, seed, note, factor=1.0):
         d = shape[-1]
-        x = factor * _random(*shape, seed=seed) + 0.5
-        return Case((x, 1 + 0.5 * _random(d, seed=seed + 1), _random(d, seed=seed + 2)), note)
+        x = factor * normal(*shape, seed=seed) + 0.5
+        return Case((x, 1 + 0.5 * normal(d, seed=seed + 1), normal(d, seed=seed + 2)), note)
 
     plain = (torch.ones(4, dtype=torch.float64), torch.zeros(4, dtype=torch.float64))
     flat = torch.full((2, 3), 7.0, dtype=torch.float64)
@@ -180,7 +179,7 @@ def _norm_cases():
         case(2, 5, 6, seed=1, note="2 sentences, 5 words, 6 features"),
         case(7, 3, seed=4, note="no batch"),
         case(3, 2, 5, seed=7, note="numbers close together", factor=0.003),
-        Case((flat, *(_random(3, seed=s) for s in (8, 9))), "all features of a word alike"),
+        Case((flat, *(normal(3, seed=s) for s in (8, 9))), "all features of a word alike"),
     ]
 
 
@@ -386,10 +385,10 @@ ROTARY = Exercise(
     model=_rotated,
     cases=lambda: [
         Case((torch.tensor([[1.0, 0.0, 1.0, 0.0]] * 3).double(),), "3 words, 2 pairs"),
-        Case((_random(2, 3, 5, 8, seed=1),), "2 sentences, 3 heads, 5 words, 4 pairs"),
-        Case((_random(2, 7, 6, seed=2),), "2 sentences, 7 words, 3 pairs"),
-        Case((_random(30, 2, seed=3),), "30 words, a single pair"),
-        Case((_random(2, 1, 4, seed=4),), "position 0 alone"),
+        Case((normal(2, 3, 5, 8, seed=1),), "2 sentences, 3 heads, 5 words, 4 pairs"),
+        Case((normal(2, 7, 6, seed=2),), "2 sentences, 7 words, 3 pairs"),
+        Case((normal(30, 2, seed=3),), "30 words, a single pair"),
+        Case((normal(2, 1, 4, seed=4),), "position 0 alone"),
     ],
     misconceptions=(
         Misconception(

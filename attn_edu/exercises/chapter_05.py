@@ -5,15 +5,7 @@ import math
 import torch
 
 from attn_edu.exercises.definition import Case, Exercise, Misconception
-
-
-def _random(*shape, seed):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
-
-
-def _coin(*shape, seed):
-    return torch.rand(*shape, generator=torch.Generator().manual_seed(seed)) < 0.6
+from attn_edu.exercises.inputs import coin, more, normal, tokens
 
 
 def _to_add(mask):
@@ -70,6 +62,10 @@ CAUSAL_MASK = Exercise(
         Case((5, 7), "5 new positions after 2"),
         Case((6, 6), "6 queries, 6 keys"),
         Case((1, 1), "a single position"),
+        *(
+            Case((new, past + new), f"{new} new positions after {past}")
+            for new, past in more(3, range(2, 9), range(1, 9))
+        ),
     ],
     misconceptions=(
         Misconception(
@@ -169,15 +165,17 @@ def _next_token(
 
 
 def _loss_cases():
-    def tokens(batch, n, vocabulary, seed):
-        generator = torch.Generator().manual_seed(seed)
-        return torch.randint(vocabulary, (batch, n), generator=generator)
-
     return [
-        Case((_random(1, 3, 2, seed=1), torch.tensor([[0, 1, 1]])), "3 tokens, a vocabulary of 2"),
-        Case((_random(2, 5, 7, seed=2), tokens(2, 5, 7, 3)), "2 texts of 5, a vocabulary of 7"),
-        Case((4 * _random(3, 6, 4, seed=4), tokens(3, 6, 4, 5)), "a model that is sure of itself"),
-        Case((_random(4, 2, 3, seed=6), tokens(4, 2, 3, 7)), "texts of two tokens"),
+        Case((normal(1, 3, 2, seed=1), torch.tensor([[0, 1, 1]])), "3 tokens, a vocabulary of 2"),
+        Case(
+            (normal(2, 5, 7, seed=2), tokens(2, 5, vocabulary=7, seed=3)),
+            "2 texts of 5, a vocabulary of 7",
+        ),
+        Case(
+            (4 * normal(3, 6, 4, seed=4), tokens(3, 6, vocabulary=4, seed=5)),
+            "a model that is sure of itself",
+        ),
+        Case((normal(4, 2, 3, seed=6), tokens(4, 2, vocabulary=3, seed=7)), "texts of two tokens"),
     ]
 
 
@@ -357,8 +355,8 @@ ADDITIVE_MASK = Exercise(
     model=_additive,
     cases=lambda: [
         Case((torch.tensor([[True, False], [True, True]]),), "a causal mask for 2 words"),
-        Case((_coin(2, 1, 5, seed=1),), "padding, (batch, 1, n)"),
-        Case((_coin(2, 3, 4, 7, seed=2),), "a mask for each head"),
+        Case((coin(2, 1, 5, seed=1),), "padding, (batch, 1, n)"),
+        Case((coin(2, 3, 4, 7, seed=2),), "a mask for each head"),
         Case(
             (torch.tensor([[False, False, False], [True, True, False]]),), "a row that sees nothing"
         ),
@@ -475,7 +473,7 @@ def _decode(
 def _decode_cases():
     def step(batch, n_heads, n_past, d, seed):
         new, past = (batch, n_heads, 1, d), (batch, n_heads, n_past, d)
-        return tuple(_random(*s, seed=seed + i) for i, s in enumerate((new, new, new, past, past)))
+        return tuple(normal(*s, seed=seed + i) for i, s in enumerate((new, new, new, past, past)))
 
     return [
         Case(step(1, 1, 2, 2, 1), "1 head, 2 words in the cache"),

@@ -5,12 +5,7 @@ import math
 import torch
 
 from attn_edu.exercises.definition import Case, Exercise, Misconception
-
-
-def _random(*shape, seed):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
-
+from attn_edu.exercises.inputs import more, normal
 
 # 06.sliding_window_mask
 
@@ -59,6 +54,7 @@ SLIDING_WINDOW_MASK = Exercise(
         Case((8, 3), "8 words, a window of 3"),
         Case((4, 1), "a window of 1"),
         Case((3, 6), "a window wider than the sentence"),
+        *(Case(s, f"{s[0]} words, a window of {s[1]}") for s in more(3, range(9, 30), range(2, 9))),
     ],
     misconceptions=(
         Misconception(
@@ -210,7 +206,7 @@ def _blocks(
 def _block_cases():
     def inputs(*lead, n, d, d_value, seed):
         sizes = (n, d), (n, d), (n, d_value)
-        return [2 * _random(*lead, *size, seed=seed + i) for i, size in enumerate(sizes)]
+        return [2 * normal(*lead, *size, seed=seed + i) for i, size in enumerate(sizes)]
 
     return [
         Case((*inputs(n=5, d=3, d_value=2, seed=1), 2), "5 words in blocks of 2: the last has 1"),
@@ -363,7 +359,10 @@ RECEPTIVE_FIELD = Exercise(
     model=_receptive_field,
     cases=lambda: [
         Case((window, layers), f"window = {window}, layers = {layers}")
-        for window, layers in ((4, 3), (2, 5), (128, 12), (1, 7), (9, 1), (5, 0))
+        for window, layers in [
+            *((4, 3), (2, 5), (128, 12), (1, 7), (9, 1), (5, 0)),
+            *more(5, range(2, 300), range(2, 40)),
+        ]
     ],
     misconceptions=(
         Misconception(

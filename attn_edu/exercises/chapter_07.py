@@ -6,12 +6,7 @@ import torch
 
 from attn_edu.exercises.counting import steps
 from attn_edu.exercises.definition import Case, Exercise, Misconception
-
-
-def _random(*shape, seed):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
-
+from attn_edu.exercises.inputs import normal
 
 # 07.low_rank_factors
 
@@ -69,10 +64,10 @@ LOW_RANK_FACTORS = Exercise(
     model=_factors,
     cases=lambda: [
         Case((torch.tensor([[3.0, 4.0], [0.0, 5.0]]).double(), 1), "2 × 2, rank 1"),
-        Case((_random(7, 5, seed=1), 2), "7 × 5, rank 2"),
-        Case((_random(4, 6, seed=2), 3), "4 × 6, rank 3"),
-        Case((_random(5, 8, seed=3).softmax(dim=-1), 2), "rows of weights, 5 × 8, rank 2"),
-        Case((_random(6, 4, seed=4), 4), "the full rank of a 6 × 4 matrix"),
+        Case((normal(7, 5, seed=1), 2), "7 × 5, rank 2"),
+        Case((normal(4, 6, seed=2), 3), "4 × 6, rank 3"),
+        Case((normal(5, 8, seed=3).softmax(dim=-1), 2), "rows of weights, 5 × 8, rank 2"),
+        Case((normal(6, 4, seed=4), 4), "the full rank of a 6 × 4 matrix"),
     ],
     misconceptions=(
         Misconception(
@@ -174,7 +169,7 @@ def _linformer(
 def _linformer_cases():
     def inputs(batch, n, d, d_value, rank, seed):
         shapes = (batch, n, d), (batch, n, d), (batch, n, d_value), (rank, n), (rank, n)
-        return tuple(_random(*shape, seed=seed + i) for i, shape in enumerate(shapes))
+        return tuple(normal(*shape, seed=seed + i) for i, shape in enumerate(shapes))
 
     return [
         Case(inputs(1, 3, 4, 2, 2, 1), "1 sentence, 3 words, 2 mixtures"),
@@ -194,8 +189,8 @@ SQUARE = Misconception(
 
 def _made_a_square(answer):
     n, rank = 24, 2
-    inputs = [_random(1, n, 3, seed=1), _random(1, n, 3, seed=2), _random(1, n, 5, seed=3)]
-    projections = [_random(rank, n, seed=4), _random(rank, n, seed=5)]
+    inputs = [normal(1, n, 3, seed=1), normal(1, n, 3, seed=2), normal(1, n, 5, seed=3)]
+    projections = [normal(rank, n, seed=4), normal(rank, n, seed=5)]
     made = steps(answer, *inputs, *projections)
     return SQUARE if any(step.size >= n * n for step in made) else None
 
@@ -330,10 +325,10 @@ SHARE_KEY_HEADS = Exercise(
     model=_share,
     cases=lambda: [
         Case((torch.arange(4.0).double().view(2, 2, 1), 4), "2 keys for 4 heads, 2 words"),
-        Case((_random(2, 3, 5, 4, seed=1), 6), "2 sentences, 3 keys for 6 heads, 5 words"),
-        Case((_random(3, 2, 4, 5, seed=2), 8), "3 sentences, 2 keys for 8 heads, 4 words"),
-        Case((_random(2, 1, 4, 3, seed=3), 4), "one key for all"),
-        Case((_random(2, 3, 5, 4, seed=4), 3), "a key for each"),
+        Case((normal(2, 3, 5, 4, seed=1), 6), "2 sentences, 3 keys for 6 heads, 5 words"),
+        Case((normal(3, 2, 4, 5, seed=2), 8), "3 sentences, 2 keys for 8 heads, 4 words"),
+        Case((normal(2, 1, 4, 3, seed=3), 4), "one key for all"),
+        Case((normal(2, 3, 5, 4, seed=4), 3), "a key for each"),
     ],
     misconceptions=(
         Misconception(

@@ -5,11 +5,7 @@ import math
 import torch
 
 from attn_edu.exercises.definition import Case, Exercise, Misconception
-
-
-def _random(*shape, seed):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+from attn_edu.exercises.inputs import normal
 
 
 def _elu_plus_one(x):
@@ -146,15 +142,15 @@ LINEAR_ATTENTION = Exercise(
             "2 queries, 3 words, d = 2",
         ),
         Case(
-            (_random(2, 5, 4, seed=1), _random(2, 7, 4, seed=2), _random(2, 7, 6, seed=3)),
+            (normal(2, 5, 4, seed=1), normal(2, 7, 4, seed=2), normal(2, 7, 6, seed=3)),
             "2 sentences, 5 queries, 7 words",
         ),
         Case(
-            (_random(2, 3, 5, 4, seed=4), _random(2, 3, 7, 4, seed=5), _random(2, 3, 7, 6, seed=6)),
+            (normal(2, 3, 5, 4, seed=4), normal(2, 3, 7, 4, seed=5), normal(2, 3, 7, 6, seed=6)),
             "2 sentences with 3 heads",
         ),
         Case(
-            (_random(3, 1, 2, seed=7), _random(3, 8, 2, seed=8), _random(3, 8, 5, seed=9)),
+            (normal(3, 1, 2, seed=7), normal(3, 8, 2, seed=8), normal(3, 8, 5, seed=9)),
             "one query alone",
         ),
     ],
@@ -328,19 +324,19 @@ CAUSAL_LINEAR_ATTENTION = Exercise(
             "1 sentence, 3 words, d = 2",
         ),
         Case(
-            (_random(1, 2, 3, 2, seed=1), _random(1, 2, 3, 2, seed=2), _random(1, 2, 3, 1, seed=3)),
+            (normal(1, 2, 3, 2, seed=1), normal(1, 2, 3, 2, seed=2), normal(1, 2, 3, 1, seed=3)),
             "1 sentence with 2 heads, 3 words",
         ),
         Case(
-            (_random(2, 7, 4, seed=1), _random(2, 7, 4, seed=2), _random(2, 7, 6, seed=3)),
+            (normal(2, 7, 4, seed=1), normal(2, 7, 4, seed=2), normal(2, 7, 6, seed=3)),
             "2 sentences, 7 words",
         ),
         Case(
-            (_random(2, 3, 5, 4, seed=4), _random(2, 3, 5, 4, seed=5), _random(2, 3, 5, 6, seed=6)),
+            (normal(2, 3, 5, 4, seed=4), normal(2, 3, 5, 4, seed=5), normal(2, 3, 5, 6, seed=6)),
             "2 sentences with 3 heads",
         ),
         Case(
-            (_random(3, 9, 2, seed=7), _random(3, 9, 2, seed=8), _random(3, 9, 5, seed=9)),
+            (normal(3, 9, 2, seed=7), normal(3, 9, 2, seed=8), normal(3, 9, 5, seed=9)),
             "3 sentences, 9 words",
         ),
     ],

@@ -6,12 +6,7 @@ import torch
 
 from attn_edu.exercises.counting import multiplications, steps
 from attn_edu.exercises.definition import Case, Exercise, Misconception
-
-
-def _random(*shape, seed, size=1.0):
-    generator = torch.Generator().manual_seed(seed)
-    return size * torch.randn(*shape, generator=generator, dtype=torch.float64)
-
+from attn_edu.exercises.inputs import normal
 
 # 09.online_softmax
 
@@ -104,7 +99,7 @@ _REDUCE |= {"cumsum", "cummax", "sort", "topk"}
 
 def _looked_at_the_whole_row(answer):
     n, tile = 26, 5
-    for step in steps(answer, _random(3, n, seed=9), tile):
+    for step in steps(answer, normal(3, n, seed=9), tile):
         if step.name in _REDUCE and len(step.shapes) == 1 and step.shapes[0][-1:] == (n,):
             return AT_ONCE
     return None
@@ -133,11 +128,13 @@ ONLINE_SOFTMAX = Exercise(
     model=_online,
     cases=lambda: [
         Case((torch.tensor([[0.0, 1, 2, 3, 1, 0]]).double(), 2), "1 row of 6 scores, tiles of 2"),
-        Case((_random(2, 3, 9, seed=1, size=2), 3), "6 rows of 9 scores, tiles of 3"),
-        Case((_random(2, 11, seed=2, size=3), 4), "the last tile is shorter"),
-        Case((_random(3, 14, seed=3, size=900), 4), "scores in the thousands"),
-        Case((_random(13, seed=4), 1), "tiles of a single score"),
-        Case((_random(4, 5, seed=5), 8), "a tile longer than the row"),
+        Case((normal(2, 3, 9, seed=1, size=2), 3), "6 rows of 9 scores, tiles of 3"),
+        Case((normal(2, 11, seed=2, size=3), 4), "the last tile is shorter"),
+        Case((normal(3, 14, seed=3, size=900), 4), "scores in the thousands"),
+        Case((normal(2, 12, seed=6, size=900).sort(descending=True).values, 5), "scores that fall"),
+        Case((normal(3, 10, seed=7, size=2).sort().values, 4), "scores that rise"),
+        Case((normal(13, seed=4), 1), "tiles of a single score"),
+        Case((normal(4, 5, seed=5), 8), "a tile longer than the row"),
     ],
     misconceptions=(
         AT_ONCE,
@@ -343,7 +340,7 @@ EIGHT = Misconception(
 
 
 def _more_than_seven(answer):
-    a, b = _random(8, 16, seed=7), _random(16, 24, seed=8)
+    a, b = normal(8, 16, seed=7), normal(16, 24, seed=8)
     return EIGHT if multiplications(answer, a, b) > 7 * (4 * 8 * 12) else None
 
 
@@ -372,9 +369,9 @@ STRASSEN_ONCE = Exercise(
             (torch.tensor([[1.0, 2], [3, 4]]).double(), torch.tensor([[5.0, 6], [7, 8]]).double()),
             "2 × 2 numbers",
         ),
-        Case((_random(4, 4, seed=1), _random(4, 4, seed=2)), "4 × 4"),
-        Case((_random(4, 6, seed=3), _random(6, 10, seed=4)), "4 × 6 by 6 × 10"),
-        Case((_random(8, 2, seed=5), _random(2, 6, seed=6)), "8 × 2 by 2 × 6"),
+        Case((normal(4, 4, seed=1), normal(4, 4, seed=2)), "4 × 4"),
+        Case((normal(4, 6, seed=3), normal(6, 10, seed=4)), "4 × 6 by 6 × 10"),
+        Case((normal(8, 2, seed=5), normal(2, 6, seed=6)), "8 × 2 by 2 × 6"),
     ],
     misconceptions=(
         EIGHT,

@@ -3,6 +3,7 @@
 import math
 
 from attn_edu.exercises.definition import Case, Exercise, Misconception
+from attn_edu.exercises.inputs import more
 
 # 10.attention_flops
 
@@ -26,7 +27,8 @@ def _attention_flops(
 
 
 def _flops_cases():
-    sizes = (3, 2), (10, 64), (129, 48), (1000, 512), (7, 96), (1, 5)
+    sizes = [(3, 2), (10, 64), (129, 48), (1000, 512), (7, 96), (1, 5)]
+    sizes += more(5, range(2, 2000), range(2, 600))
     return [Case((n, d), f"n = {n}, d_model = {d}") for n, d in sizes]
 
 
@@ -134,7 +136,8 @@ def _crossover_length(
 
 
 def _crossover_cases():
-    return [Case((d,), f"d_model = {d}") for d in (16, 64, 100, 256, 7, 1024)]
+    widths = [(16,), (64,), (100,), (256,), (7,), (1024,), *more(5, range(2, 2000))]
+    return [Case((d,), f"d_model = {d}") for (d,) in widths]
 
 
 CROSSOVER_LENGTH = Exercise(

@@ -3,12 +3,7 @@
 import torch
 
 from attn_edu.exercises.definition import Case, Exercise, Misconception
-
-
-def _random(*shape, seed):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
-
+from attn_edu.exercises.inputs import normal
 
 # 11.masked_mean
 
@@ -69,11 +64,11 @@ MASKED_MEAN = Exercise(
     ),
     model=_mean,
     cases=lambda: [
-        Case((_random(2, 3, 2, seed=0), torch.tensor([3, 2])), "lengths 3 and 2 of 3"),
-        Case((_random(3, 5, 4, seed=1) + 2, torch.tensor([5, 1, 3])), "all numbers near 2"),
-        Case((_random(5, 4, 3, seed=2), torch.tensor([2, 4, 1, 3, 2])), "five sentences"),
-        Case((_random(3, 6, 2, seed=3), torch.tensor([4, 0, 6])), "one sentence without a word"),
-        Case((_random(1, 4, 5, seed=4), torch.tensor([3])), "a batch of 1"),
+        Case((normal(2, 3, 2, seed=0), torch.tensor([3, 2])), "lengths 3 and 2 of 3"),
+        Case((normal(3, 5, 4, seed=1) + 2, torch.tensor([5, 1, 3])), "all numbers near 2"),
+        Case((normal(5, 4, 3, seed=2), torch.tensor([2, 4, 1, 3, 2])), "five sentences"),
+        Case((normal(3, 6, 2, seed=3), torch.tensor([4, 0, 6])), "one sentence without a word"),
+        Case((normal(1, 4, 5, seed=4), torch.tensor([3])), "a batch of 1"),
     ],
     misconceptions=(
         Misconception(

@@ -5,12 +5,7 @@ import math
 import torch
 
 from attn_edu.exercises.definition import Case, Exercise, Misconception
-
-
-def _random(*shape, seed):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
-
+from attn_edu.exercises.inputs import normal
 
 # 12.cross_attention
 
@@ -84,7 +79,7 @@ def _cross(
 def _cases():
     def texts(batch, n_target, n_source, d, seed):
         shapes = (batch, n_target, d), (batch, n_source, d), (d, d), (d, d), (d, d)
-        return [_random(*shape, seed=seed + i) for i, shape in enumerate(shapes)]
+        return [normal(*shape, seed=seed + i) for i, shape in enumerate(shapes)]
 
     def real(*lengths):
         return torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]

@@ -3,13 +3,14 @@
 import torch
 
 from attn_edu.exercises.definition import Case, Exercise, Misconception
+from attn_edu.exercises.inputs import normal
 
 
 def _causal(*shape, seed):
     """Random causal weights, each row adding up to 1, in float64."""
-    scores = torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    scores = normal(*shape, seed=seed, size=2)
     future = torch.ones(shape[-2:], dtype=torch.bool).triu(1)
-    return (2 * scores).masked_fill(future, -torch.inf).softmax(dim=-1)
+    return scores.masked_fill(future, -torch.inf).softmax(dim=-1)
 
 
 def _nothing_else(n):

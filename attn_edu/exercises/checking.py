@@ -15,13 +15,15 @@ from attn_edu.exercises.calling import AnswerError, NotAttemptedError, Printed, 
 from attn_edu.exercises.catalogue import exercise
 from attn_edu.exercises.comparing import form, product, same, to_tensor
 from attn_edu.exercises.definition import Case, Exercise, Misconception
+from attn_edu.exercises.inputs import drawn
 from attn_edu.exercises.records import record
 from attn_edu.exercises.result import Example, Result
 
 
-@functools.cache
-def _cases(exercise_id: str) -> list[Case]:
-    return exercise(exercise_id).cases()
+@functools.lru_cache(maxsize=100)
+def _cases(exercise_id: str, draw: int) -> list[Case]:
+    with drawn(draw):
+        return exercise(exercise_id).cases()
 
 
 @dataclass
@@ -58,12 +60,17 @@ def check(exercise_id: str, answer: Callable) -> Result:
         KeyError: an unknown id.
     """
     one = exercise(exercise_id)
-    result = _check(one, answer)
+    result = examine(one, answer)
     record(result)
     return result
 
 
-def _check(one: Exercise, answer: Callable) -> Result:
+def examine(one: Exercise, answer: Callable, draw: int = 0) -> Result:
+    """What `check` does, without a note of it in the progress.
+
+    Args:
+        draw: which random numbers the inputs are made of; 0 is the draw of `check`.
+    """
     not_attempted = Result(one.id, "not attempted", "Not attempted yet.")
     if answer is None or answer is ... or _is_empty(answer):
         return not_attempted
@@ -72,7 +79,7 @@ def _check(one: Exercise, answer: Callable) -> Result:
         return Result(one.id, "form", message)
     try:
         with torch.random.fork_rng(devices=[]):  # afterwards the random state is as before
-            runs = _run(one, answer)
+            runs = _run(one, answer, draw)
     except NotAttemptedError:
         return not_attempted
     wrong = sorted((run for run in runs if not run.right), key=lambda run: run.size)
@@ -86,7 +93,7 @@ def _check(one: Exercise, answer: Callable) -> Result:
             return Result(one.id, "misconception", belief.why, belief.name)
         count = "the one case" if len(runs) == 1 else f"all {len(runs)} cases"
         return Result(one.id, "passed", f"Passed: equal to the reference in {count}.")
-    beliefs = _recognise(one, runs)
+    beliefs = _recognise(one, runs, draw)
     if beliefs:
         shown = next(run for run in wrong if run.problem is None)
         return _named(one, beliefs, shown, [run for run in wrong if run.problem])
@@ -151,9 +158,9 @@ def _copies(arguments: tuple) -> tuple:
     return tuple(x.clone() if isinstance(x, Tensor) else x for x in arguments)
 
 
-def _run(one: Exercise, answer: Callable) -> list[_Run]:
+def _run(one: Exercise, answer: Callable, draw: int) -> list[_Run]:
     runs, end = [], time.monotonic() + calling.SECONDS
-    for case in _cases(one.id):
+    for case in _cases(one.id, draw):
         returned = one.reference(*_copies(case.arguments))
         expected = product(returned)
         if isinstance(expected, Tensor) and expected.ndim == 0:
@@ -205,23 +212,23 @@ def _beliefs(exercise_id: str) -> list[tuple[Misconception, ...]]:
     return list(exercise(exercise_id).beliefs())
 
 
-@functools.cache
-def _output(exercise_id: str, number: int, case: int) -> object:
+@functools.lru_cache(maxsize=20_000)
+def _output(exercise_id: str, number: int, case: int, draw: int) -> object:
     """What the misconceptions of that number give on that case; ``None`` if they do not run."""
     wrong = exercise(exercise_id).wrong(*_beliefs(exercise_id)[number])
     try:
-        return product(wrong(*_copies(_cases(exercise_id)[case].arguments)))
+        return product(wrong(*_copies(_cases(exercise_id, draw)[case].arguments)))
     except Exception:
         return None
 
 
-def _recognise(one: Exercise, runs: list[_Run]) -> tuple[Misconception, ...] | None:
+def _recognise(one: Exercise, runs: list[_Run], draw: int) -> tuple[Misconception, ...] | None:
     """The fewest misconceptions that explain every value of the answer, and some mistake."""
     ran = [(i, run) for i, run in enumerate(runs) if run.problem is None]
     if all(run.right for _, run in ran):
         return None
     for number, beliefs in enumerate(_beliefs(one.id)):
-        outputs = ((run.got, _output(one.id, number, i)) for i, run in ran)
+        outputs = ((run.got, _output(one.id, number, i, draw)) for i, run in ran)
         if all(wrong is not None and same(got, wrong) for got, wrong in outputs):
             return beliefs
     return None
