@@ -75,6 +75,11 @@ class Exercise:
     too_much: Callable[[Callable], Misconception | None] = lambda answer: None
 
     @property
+    def points(self) -> int:
+        """What a right answer earns where it is graded: two points a step of difficulty."""
+        return 2 * self.difficulty
+
+    @property
     def arguments(self) -> list[str]:
         """The names of the positional arguments."""
         return list(inspect.signature(self.reference).parameters)
