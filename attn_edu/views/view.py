@@ -36,11 +36,12 @@ console.error(error);
 }})()"""
 
 
-class View:
-    """A matrix that moves; it shows itself as the last expression of a notebook cell.
+class Output:
+    """A piece of HTML with a script; it shows itself as the last expression of a notebook cell.
 
     A subclass gives ``_entry`` (its JavaScript module), ``_start`` (the function that mounts it),
-    ``_payload()``, ``_svg()``, ``_table()``, ``summary()`` and ``describe()``.
+    ``_payload()``, ``_still()`` (what stands there without scripts), ``_caption()`` and
+    ``summary()``. The images and details in what stands still go when the script has started.
     """
 
     _entry = _start = ""
@@ -57,19 +58,31 @@ class View:
         mark = hashlib.sha256(payload.encode()).hexdigest()[:12]
         modules = bundle(self._entry, self._start)
         script = _START.format(modules=modules, mark=mark, start=self._start, payload=payload)
-        svg = base64.b64encode(self._svg().encode()).decode()
         return (
             f'<figure class="attn-edu" data-view="{mark}" style="margin:0">'
-            f'<img alt="{escape(self.describe())}" src="data:image/svg+xml;base64,{svg}"'
-            f' style="max-width:100%"><figcaption style="font-size:.9em;margin:4px 12px">'
-            f"{escape(self._caption())}</figcaption><details><summary>Numbers</summary>"
-            f"{_table_html(*self._table())}</details><script>{script}</script></figure>"
+            f"{self._still()}<script>{script}</script></figure>"
         )
 
     def to_html(self, path) -> Path:
         """Write a page that works on its own: no kernel, no network. Returns its path."""
         page = _PAGE.format(title=escape(self._caption()), body=self._html())
         return _write(path, page.encode())
+
+
+class View(Output):
+    """A matrix that moves: without scripts a picture, its caption, and its numbers in a table.
+
+    A subclass gives ``_svg()``, ``_table()`` and ``describe()`` besides.
+    """
+
+    def _still(self) -> str:
+        svg = base64.b64encode(self._svg().encode()).decode()
+        return (
+            f'<img alt="{escape(self.describe())}" src="data:image/svg+xml;base64,{svg}"'
+            f' style="max-width:100%"><figcaption style="font-size:.9em;margin:4px 12px">'
+            f"{escape(self._caption())}</figcaption><details><summary>Numbers</summary>"
+            f"{_table_html(*self._table())}</details>"
+        )
 
     def to_svg(self, path) -> Path:
         """Write the still picture as SVG. Returns its path."""
