@@ -47,7 +47,8 @@ from attn_edu.datasets.translation import (
     split_number,
 )
 
-DATA = Path(__file__).parents[2] / "data"
+INSIDE = Path(__file__).parents[1] / "data"  # of an installed package; a clone has data/ beside it
+DATA = INSIDE if INSIDE.is_dir() else Path(__file__).parents[2] / "data"
 
 __all__ = [
     "BAD",

@@ -7,11 +7,14 @@ that carries a plain picture, a table and a sentence for every place where plotl
 keeps which property, and `HeadScores` a number for each head of a model.
 """
 
-from attn_edu.figures.bill import the_bill
-from attn_edu.figures.chart import Chart
-from attn_edu.figures.curves import curves, curves_by_step
-from attn_edu.figures.head_scores import HeadScores
-from attn_edu.figures.promises import Promises
-from attn_edu.figures.texts import Texts
+from attn_edu.optional import needed
+
+with needed("attn_edu.figures", "plotly", instead="The views of attn_edu.views need nothing."):
+    from attn_edu.figures.bill import the_bill
+    from attn_edu.figures.chart import Chart
+    from attn_edu.figures.curves import curves, curves_by_step
+    from attn_edu.figures.head_scores import HeadScores
+    from attn_edu.figures.promises import Promises
+    from attn_edu.figures.texts import Texts
 
 __all__ = ["Chart", "HeadScores", "Promises", "Texts", "curves", "curves_by_step", "the_bill"]

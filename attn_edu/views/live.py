@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 
-import anywidget
-import traitlets
-
+from attn_edu.optional import needed
 from attn_edu.views.attention_map import COLOURS, AttentionMap
 from attn_edu.views.attention_steps import MASKS, AttentionSteps
 from attn_edu.views.bundle import bundle
 from attn_edu.views.checks import as_count, as_index, as_positive, one_of
 from attn_edu.views.head_split import METHODS, HeadSplit
 from attn_edu.views.mask_reach import MaskReach
+
+with needed("live()", "anywidget", "traitlets", instead="The picture moves without live() too."):
+    import anywidget
+    import traitlets
 
 _RENDER = """
 export default { async render({ model, el }) {

@@ -4,10 +4,13 @@ Thin: a control, a live view, and the function that turns the control's value in
 arithmetic is in that function, which the notebook shows.
 """
 
-from attn_edu.widgets.bill import BillWithClock
-from attn_edu.widgets.followed_map import FollowedMap, choose, type_words
-from attn_edu.widgets.playground import Playground, Reading
-from attn_edu.widgets.retrain import Retrain
+from attn_edu.optional import needed
+
+with needed("attn_edu.widgets", "ipywidgets", "anywidget", "IPython", "plotly"):
+    from attn_edu.widgets.bill import BillWithClock
+    from attn_edu.widgets.followed_map import FollowedMap, choose, type_words
+    from attn_edu.widgets.playground import Playground, Reading
+    from attn_edu.widgets.retrain import Retrain
 
 __all__ = [
     "BillWithClock",
