@@ -5,6 +5,16 @@ ARGS ?=
 PRETRAINED ?=
 WEIGHTS = $(if $(filter-out 0 no off,$(PRETRAINED)),--pretrained)
 
-.PHONY: lab test notebooks bench lock
+# make assign CHAPTERS="02 03", then make grade
+CHAPTERS ?=
+DIR ?= assignments
+
+.PHONY: lab test notebooks assign grade bench lock
 lab test notebooks bench lock:
 	$(PYTHON) -m attn_edu $@ $(WEIGHTS) $(ARGS)
+
+assign:
+	$(PYTHON) -m attn_edu assign $(CHAPTERS) --out "$(DIR)" $(ARGS)
+
+grade:
+	$(PYTHON) -m attn_edu grade "$(DIR)" $(ARGS)

@@ -13,6 +13,8 @@ usage: python3 -m attn_edu COMMAND [...]     (or: make COMMAND)
   lab        open the course in JupyterLab       further options go to jupyter lab
   test       run every check                     [style javascript unit notebooks browser]
   notebooks  build chapters from their texts     [02 03 ...]
+  assign     make assignments of chapters        02 03 [--out DIR] [--seed N]
+  grade      grade what students handed in       DIR [ASSIGNMENT ...] [--again]
   bench      print the measurements of bench/    [views ...]
   lock       write requirements.lock from what is installed
 

@@ -12,6 +12,8 @@ COMMANDS = {
     "lab": "attn_edu.cli.lab",
     "test": "attn_edu.cli.checks",
     "notebooks": "attn_edu.cli.notebooks",
+    "assign": "attn_edu.cli.assign",
+    "grade": "attn_edu.cli.grade",
     "bench": "attn_edu.cli.bench",
     "lock": "attn_edu.cli.lock",
 }

@@ -70,7 +70,8 @@ def test_what_the_code_and_the_tests_import_is_locked():
         path for name in ("attn_edu", "tests", "bench") for path in (ROOT / name).rglob("*.py")
     ]
     own = {path.stem for path in files} | {"attn_edu", "bench"}
-    optional = PROJECT["optional-dependencies"]["pretrained"]  # read where they are installed
+    extras = PROJECT["optional-dependencies"]
+    optional = extras["pretrained"] + extras["assign"]  # read where they are installed
     own |= {canonicalize_name(Requirement(line).name) for line in optional}
     for path in files:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -1,0 +1,1 @@
+"""Chapters as assignments: handed out, graded, and summed up for a class."""

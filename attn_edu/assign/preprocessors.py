@@ -1,0 +1,123 @@
+"""What grading does otherwise than nbgrader, in the words of its configuration.
+
+nbgrader gives all points to a graded cell that shows nothing, and no grade at all to a notebook
+whose kernel dies. Here a cell earns what it shows, and a dead kernel ends one notebook: what ran
+before keeps its points, and the page of feedback says where it ended.
+
+Imported by nbgrader (see the nbgrader_config.py of an assigned course), never by the course.
+"""
+
+import math
+import tempfile
+
+from nbformat.v4 import new_output
+from nbgrader import utils
+from nbgrader.preprocessors import Execute, NbGraderPreprocessor, OverwriteCells
+
+from attn_edu.exercises.grading import RESULT_MIME
+
+_MOST_TIMEOUTS = 2  # in a row: a kernel that does not let itself be interrupted
+_MOST_CHARACTERS = 200_000  # of one output
+
+
+class Run(Execute):
+    """Run a submission in an empty folder, as far as it goes.
+
+    The folder keeps files that were handed in from being imported in the place of the course.
+    """
+
+    def preprocess(self, nb, resources, km=None):
+        self._ended, self._timeouts = "", 0
+        with tempfile.TemporaryDirectory() as folder:
+            resources["metadata"]["path"] = folder
+            return super().preprocess(nb, resources, km)
+
+    def preprocess_cell(self, cell, resources, index):
+        if cell.cell_type != "code":
+            return cell, resources
+        if self._ended:
+            cell.outputs = [_error("NotRun", f"This cell was not run: {self._ended}.")]
+            return cell, resources
+        try:
+            super().preprocess_cell(cell, resources, index)
+        except Exception as error:  # the kernel died, or drowned us in output
+            kind = type(error).__name__
+            said = "Python ended here" if kind == "DeadKernelError" else f"it was stopped: {kind}"
+            cell.outputs = [*cell.outputs, _error(kind, f"In this cell {said}.")]
+            self._ended = f"in cell {index + 1} of the notebook {said}"
+        _shorten(cell)
+        late = any(output.get("ename") == "CellTimeoutError" for output in cell.outputs)
+        self._timeouts = self._timeouts + 1 if late else 0
+        if self._timeouts == _MOST_TIMEOUTS and not self._ended:
+            self._ended = f"cell {index} of the notebook could not be stopped"
+        return cell, resources
+
+
+class OneNumber(NbGraderPreprocessor):
+    """A graded cell earns the one number that it shows as its value; without one it earns 0."""
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        if cell.cell_type == "code" and utils.is_grade(cell) and not utils.is_solution(cell):
+            problem = self._problem(cell)
+            if problem:
+                cell.outputs = [
+                    *(one for one in cell.outputs if one.output_type != "execute_result"),
+                    _error("NoPoints", f"This cell earned nothing: {problem}."),
+                ]
+            else:  # a warning costs no points
+                cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
+        return cell, resources
+
+    def _problem(self, cell) -> str | None:
+        if any(output.output_type == "error" for output in cell.outputs):
+            return None  # nbgrader gives 0 to it, and its own words say why
+        values = [output for output in cell.outputs if output.output_type == "execute_result"]
+        if len(values) != 1:
+            return "it shows no number of points" if not values else "it shows several values"
+        try:
+            points = float(values[0].data["text/plain"])
+        except (KeyError, TypeError, ValueError):
+            return "its value is not a number"
+        if not (math.isfinite(points) and 0 <= points <= cell.metadata.nbgrader["points"]):
+            return "its value is not a number of points that it can earn"
+        results = [
+            one.data[RESULT_MIME] for one in cell.outputs if RESULT_MIME in one.get("data", {})
+        ]
+        if not results or results[-1].get("points") != points:
+            return "its value is not what the check found"
+        return None
+
+
+class PutBack(OverwriteCells):
+    """Graded cells that are missing from a submission are put back at its end, and run there."""
+
+    def add_missing_grade_cells(self, nb, resources):
+        source = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
+        cells = {cell.name: cell for cell in source.source_cells}
+        here = {cell.metadata.nbgrader["grade_id"] for cell in nb.cells if utils.is_grade(cell)}
+        for graded in source.grade_cells:
+            if graded.name not in here:
+                nb.cells.append(self.missing_cell_transform(cells[graded.name], graded.max_score))
+        return nb, resources
+
+
+def _error(name: str, message: str):
+    return new_output("error", ename=name, evalue=message, traceback=[message])
+
+
+def _shorten(cell) -> None:
+    """Cut texts, and drop other forms of output, that are too long for a page."""
+    for output in cell.outputs:
+        if output.output_type == "stream":
+            output.text = _cut(output.text)
+        elif output.output_type == "error":
+            output.traceback = [_cut(line) for line in output.traceback[-100:]]
+            output.evalue = _cut(output.evalue)
+        else:
+            for kind, value in list(output.data.items()):
+                if len(str(value)) > _MOST_CHARACTERS:
+                    del output.data[kind]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} … cut off here"
