@@ -179,4 +179,4 @@ def _verdict(found: Finding | None) -> str:
 def _anchor(link: str) -> str:
     parts = _LINK.fullmatch(link)
     heading = parts["heading"].replace("-", " ")
-    return f'<a href="{escape(link)}">chapter {parts["chapter"]}: {escape(heading)}</a>'
+    return f'<a href="{escape(link)}" style="color:inherit">chapter {parts["chapter"]}: {escape(heading)}</a>'
