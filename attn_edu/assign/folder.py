@@ -28,9 +28,6 @@ c.Execute.interrupt_on_timeout = True
 c.Execute.extra_arguments = ["--HistoryManager.hist_file=:memory:", "--IPKernelApp.log_level=40"]
 c.OverwriteCells.add_missing_cells = True  # those that a student has deleted
 
-# A page of feedback runs nothing that a student has written into it.
-c.HTMLExporter.sanitize_html = True
-
 # A cell earns what it shows, and a kernel that dies ends one notebook: see the module.
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",
@@ -48,6 +45,12 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
+c.GenerateFeedback.preprocessors = [
+    "nbgrader.preprocessors.GetGrades",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+    "attn_edu.assign.preprocessors.Harmless",
+]
+c.HTMLExporter.filters = {{"markdown2html": "attn_edu.assign.preprocessors.harmless_markdown"}}
 '''
 
 

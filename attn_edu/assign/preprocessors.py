@@ -10,6 +10,9 @@ Imported by nbgrader (see the nbgrader_config.py of an assigned course), never b
 import math
 import tempfile
 
+from bleach import clean
+from nbconvert.filters import markdown2html
+from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat.v4 import new_output
 from nbgrader import utils
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor, OverwriteCells
@@ -18,6 +21,26 @@ from attn_edu.exercises.grading import RESULT_MIME
 
 _MOST_TIMEOUTS = 2  # in a row: a kernel that does not let itself be interrupted
 _MOST_CHARACTERS = 200_000  # of one output
+# What a result of `check` is drawn with, and some more that is only text.
+_TAGS = ["a", "b", "br", "caption", "code", "div", "em", "h1", "h2", "h3", "h4", "i", "li", "ol"]
+_TAGS += [
+    "p",
+    "pre",
+    "span",
+    "strong",
+    "sub",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
+]
+_STYLES = ["background", "border", "border-left", "border-collapse", "color", "display", "margin"]
+_STYLES += ["font-weight", "line-height", "overflow-x", "padding", "text-align", "vertical-align"]
+_STYLES += ["white-space"]
 
 
 class Run(Execute):
@@ -74,15 +97,15 @@ class OneNumber(NbGraderPreprocessor):
         values = [output for output in cell.outputs if output.output_type == "execute_result"]
         if len(values) != 1:
             return "it shows no number of points" if not values else "it shows several values"
+        shown = values[0].data.get("text/plain", "")
         try:
-            points = float(values[0].data["text/plain"])
-        except (KeyError, TypeError, ValueError):
+            points = float(shown)
+        except (TypeError, ValueError):
             return "its value is not a number"
         if not (math.isfinite(points) and 0 <= points <= cell.metadata.nbgrader["points"]):
             return "its value is not a number of points that it can earn"
-        results = [
-            one.data[RESULT_MIME] for one in cell.outputs if RESULT_MIME in one.get("data", {})
-        ]
+        results = [one.data.get(RESULT_MIME) for one in cell.outputs if "data" in one]
+        results = [one for one in results if isinstance(one, dict)]
         if not results or results[-1].get("points") != points:
             return "its value is not what the check found"
         return None
@@ -99,6 +122,27 @@ class PutBack(OverwriteCells):
             if graded.name not in here:
                 nb.cells.append(self.missing_cell_transform(cells[graded.name], graded.max_score))
         return nb, resources
+
+
+class Harmless(SanitizeHTML):
+    """Nothing that a student has displayed runs when a page of feedback is opened."""
+
+    def __init__(self, **given):
+        super().__init__(**given)
+        self.enabled = True
+        self.tags = _TAGS
+        self.attributes = {"*": ["style", "scope"]}
+        self.styles = _STYLES
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        if cell.cell_type == "markdown":
+            return cell, resources  # see below
+        return super().preprocess_cell(cell, resources, cell_index)
+
+
+def harmless_markdown(source: str) -> str:
+    """What a text cell becomes in such a page: the filter ``markdown2html`` of its template."""
+    return clean(markdown2html(source), tags=_TAGS, attributes={"a": ["href"]})
 
 
 def _error(name: str, message: str):
