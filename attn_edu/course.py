@@ -1,5 +1,6 @@
 """The list of chapters, read from notebooks/course.toml, and the tables made from it."""
 
+import json
 import re
 import tomllib
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "notebooks"
+MEASURED = ROOT / "data" / "chapters.json"
 BEGIN = "<!-- chapters: made from course.toml by `make notebooks` -->"
 END = "<!-- /chapters -->"
 
@@ -59,17 +61,42 @@ def find(name: str) -> Chapter:
     raise KeyError(f"no chapter is called {name!r}; the chapters are {known}")
 
 
-def table(link: str) -> str:
-    """The chapters as a Markdown table; `link` goes in front of each notebook's file name."""
+def read_measured() -> dict[str, dict[str, float]]:
+    """What `make bench ARGS="chapters --store"` measured: number -> seconds, peak_bytes, …"""
+    if not MEASURED.is_file():
+        return {}
+    return json.loads(MEASURED.read_text("utf-8"))["chapters"]
+
+
+def run_of(number: str) -> tuple[str, str]:
+    """A chapter's measured run as text: whole seconds, and MB to the next ten."""
+    found = read_measured().get(number)
+    if found is None:
+        return "not measured", "not measured"
+    return f"{max(found['seconds'], 1):.0f}", f"{round(found['peak_bytes'] / 1e7) * 10:,}"
+
+
+def table(link: str, measured: bool = False) -> str:
+    """The chapters as a Markdown table.
+
+    Args:
+        link: goes in front of each notebook's file name.
+        measured: whether the table shows what a run takes.
+    """
     rows = ["| | chapter | the question it answers | minutes |", "|---|---|---|---|"]
     for c in chapters():
         title = f"[{c.title}]({link}{c.file}.ipynb)"
         rows.append(f"| {c.number} | {title} | {c.question} | {c.minutes} |")
+    if measured:
+        rows[0] += " seconds to run | peak MB |"
+        rows[1] += "---|---|"
+        for i, c in enumerate(chapters(), 2):
+            rows[i] += " {} | {} |".format(*run_of(c.number))
     return "\n".join(rows)
 
 
-def with_table(text: str, link: str) -> str:
-    """`text` with a fresh table of chapters between the two markers.
+def with_table(text: str, link: str, measured: bool = False) -> str:
+    """`text` with a fresh table of chapters between the two markers; the rest as for `table`.
 
     Raises:
         ValueError: if `text` has not exactly one pair of markers.
@@ -77,20 +104,23 @@ def with_table(text: str, link: str) -> str:
     pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
     if len(pattern.findall(text)) != 1:
         raise ValueError(f"text must hold one pair of the markers {BEGIN} and {END}")
-    return pattern.sub(lambda _: f"{BEGIN}\n\n{table(link)}\n\n{END}", text)
+    return pattern.sub(lambda _: f"{BEGIN}\n\n{table(link, measured)}\n\n{END}", text)
 
 
-def places() -> dict[Path, str]:
-    """The files that carry the table, each with the prefix of its links."""
-    return {ROOT / "README.md": "notebooks/", NOTEBOOKS / "src" / "00_start_here.md": ""}
+def places() -> dict[Path, dict[str, object]]:
+    """The files that carry the table, each with the options of its `table`."""
+    return {
+        ROOT / "README.md": {"link": "notebooks/", "measured": True},
+        NOTEBOOKS / "src" / "00_start_here.md": {"link": ""},
+    }
 
 
 def write_tables() -> list[Path]:
     """Bring every file of `places()` up to date; returns those that had to change."""
     changed = []
-    for path, link in places().items():
+    for path, options in places().items():
         old = path.read_text("utf-8")
-        new = with_table(old, link)
+        new = with_table(old, **options)
         if new != old:
             path.write_text(new, "utf-8")
             changed.append(path)
