@@ -17,6 +17,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
+from attn_edu import instructors
 from attn_edu.cli.environment import ROOT, quiet_variables
 from attn_edu.course import NOTEBOOKS, Chapter, chapters, find, write_tables
 
@@ -145,8 +146,8 @@ def to_json(notebook: NotebookNode) -> str:
 
 def main(arguments: list[str]) -> int:
     os.environ.update(quiet_variables())
-    for path in write_tables():
-        print(f"{path.relative_to(ROOT)}: table of chapters renewed")
+    for path in [*write_tables(), *instructors.write()]:
+        print(f"{path.relative_to(ROOT)}: renewed")
     try:
         chosen = [find(name) for name in arguments] or chapters()
     except KeyError as error:

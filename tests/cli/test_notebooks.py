@@ -146,6 +146,7 @@ def chapter(tmp_path, monkeypatch):
     monkeypatch.setattr(Chapter, "text", property(lambda self: tmp_path / "src.md"))
     monkeypatch.setattr(Chapter, "notebook", property(lambda self: tmp_path / "out.ipynb"))
     monkeypatch.setattr(notebooks, "write_tables", list)
+    monkeypatch.setattr(notebooks.instructors, "write", list)
     only = replace(chapters()[0])
     monkeypatch.setattr(notebooks, "chapters", lambda: [only])
     return only
