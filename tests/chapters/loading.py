@@ -2,20 +2,30 @@
 
 import ast
 import importlib.util
-import symtable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import jupytext
+from nbformat import NotebookNode
 
 ROOT = Path(__file__).parents[2]
-AT_ONCE = ("genexpr", "listcomp", "setcomp", "dictcomp", "lambda")  # run where they stand
+
+
+def notebook_of(file: str) -> NotebookNode:
+    """A chapter, such as ``"03_multi_head"``, as its text says it: cells without outputs."""
+    text = (ROOT / "notebooks" / "src" / f"{file}.md").read_text("utf-8")
+    return jupytext.reads(text, fmt="md:myst")
 
 
 def code_cells(file: str) -> list[str]:
-    """The code of a chapter, such as ``"03_multi_head"``, cell by cell."""
-    text = (ROOT / "notebooks" / "src" / f"{file}.md").read_text("utf-8")
-    return [c.source for c in jupytext.reads(text, fmt="md:myst").cells if c.cell_type == "code"]
+    """The code of a chapter, cell by cell."""
+    return [c.source for c in notebook_of(file).cells if c.cell_type == "code"]
+
+
+def tagged(file: str, tag: str) -> set[int]:
+    """Which of the code cells of a chapter carry a tag, counted from 0."""
+    cells = [c for c in notebook_of(file).cells if c.cell_type == "code"]
+    return {i for i, cell in enumerate(cells) if tag in cell.metadata.get("tags", [])}
 
 
 def definitions(file: str, names=(), **given) -> SimpleNamespace:
@@ -32,31 +42,6 @@ def definitions(file: str, names=(), **given) -> SimpleNamespace:
     namespace = dict(given)
     exec(compile(ast.Module(body, type_ignores=[]), file, "exec"), namespace)
     return SimpleNamespace(**namespace)
-
-
-def bound_twice(file: str) -> dict[str, list[int]]:
-    """Names that two cells of a chapter give a value and a third or a function reads -> the cells.
-
-    Where there is one, an earlier cell that is run again changes what a later one does. Imports,
-    and names that every cell gives its own value before it reads them, are left out.
-    """
-    bound, read = {}, {}
-    for i, source in enumerate(code_cells(file)):
-        table = symtable.symtable(source, file, "exec")
-        own = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_namespace()}
-        taken = {s.get_name() for s in table.get_symbols() if s.is_referenced()} - own
-        inner = [(scope, False) for scope in table.get_children()]
-        while inner:
-            scope, later = inner.pop()  # what a function reads, it reads whenever it is called
-            later = later or scope.get_name() not in AT_ONCE
-            inner += [(part, later) for part in scope.get_children()]
-            outer = {s.get_name() for s in scope.get_symbols() if s.is_global()}
-            taken |= outer if later else outer - own
-        for name in own:
-            bound.setdefault(name, []).append(i)
-        for name in taken:
-            read.setdefault(name, []).append(i)
-    return {name: cells for name, cells in bound.items() if len(cells) > 1 and name in read}
 
 
 def script_of(name: str) -> ModuleType:

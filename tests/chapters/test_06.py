@@ -18,7 +18,7 @@ from attn_edu.attention import (
 from .loading import code_cells
 
 NAMES = {"words", "n", "position", "distance", "readings", "blocks", "cross", "shifted", "number"}
-NAMES |= {"every_4th", "schemes", "THINGS", "window", "layers"}
+NAMES |= {"every_4th", "schemes", "THINGS", "window", "depths"}
 KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 
 

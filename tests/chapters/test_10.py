@@ -19,7 +19,7 @@ TEXT = ROOT / "notebooks" / "src" / "10_the_bill.md"
 def chapter():
     """The functions of the chapter, by name; nothing else of it is run."""
     cells = jupytext.reads(TEXT.read_text("utf-8"), fmt="md:myst").cells
-    namespace = {"math": math, "KINDS": KINDS, "cost": cost, "found": recorded("crossovers")}
+    namespace = {"math": math, "KINDS": KINDS, "cost": cost, "stored": recorded("crossovers")}
     for name in ("multiply", "exponent", "times", "meeting", "forecast"):
         (source,) = [c.source for c in cells if f"def {name}(" in c.source]
         start = source.index(f"def {name}(")
@@ -77,7 +77,7 @@ def test_a_meeting_is_where_two_straight_lines_cross(chapter):
         "square": {str(n): n**2 / 4e4 for n in lengths},  # meets n / 200 at 200
         "line": {str(n): n / 200 for n in lengths},
     }
-    namespace = dict(chapter, found={"seconds": {"9": {"forward": at}}})
+    namespace = dict(chapter, stored={"seconds": {"9": {"forward": at}}})
     for name in ("times", "meeting"):
         namespace[name] = type(chapter[name])(chapter[name].__code__, namespace)
     assert namespace["meeting"](9, "forward", "square", "line") == "200"

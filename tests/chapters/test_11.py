@@ -11,8 +11,7 @@ from attn_edu.datasets import DATA, load_tensors, recorded
 from attn_edu.models import AttentionPooling, SentenceClassifier, WordWeights
 from attn_edu.training import accuracy, train
 
-from . import loading
-from .loading import bound_twice, definitions, script_of
+from .loading import definitions, script_of
 
 # Feelings: the files
 
@@ -161,26 +160,6 @@ def test_pairs_of_words_join_the_words(feelings):
 
 
 # Feelings: the text
-
-
-def test_any_cell_can_be_run_again():
-    """No cell gives another value to a name that a cell of the other half reads."""
-    assert not bound_twice("11_reading")
-
-
-def test_names_bound_twice_are_found(monkeypatch):
-    cells = [
-        "rows = 1\nshown = [rows for _ in range(2)]\ndef f(): return rows",
-        "rows = 2",
-        "print(shown)",
-        "shown = 3\nprint(shown, f())",
-        "for k in range(2): print(k)",
-        "for k in range(3): print(lambda: k)",
-        "import math",
-        "import math\nmath.pi",
-    ]
-    monkeypatch.setattr(loading, "code_cells", lambda file: cells)
-    assert bound_twice("") == {"rows": [0, 1], "shown": [0, 3]}
 
 
 def test_the_readers_pooling_is_the_packages(chapter):

@@ -261,7 +261,7 @@ def test_shares_of_heads_by_loops(chapter):
     ask, seen = torch.rand(2, 5, 7) < 0.4
     ask[3] = False  # a question without anybody who asks
     half = torch.tensor([True, True, False, True, True])
-    chapter.looks.__globals__["maps"] = maps
+    chapter.looks.__globals__["pointer_maps"] = maps
     got = chapter.looks(ask, seen, half)
     for layer in range(2):
         for head in range(3):
