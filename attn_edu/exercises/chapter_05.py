@@ -27,11 +27,12 @@ def _causal(
     *,
     start=lambda n_query, n_key: n_key - n_query,
     sees=lambda query, key: key <= query,
+    rows=lambda n_query, n_key: n_query,
     columns=lambda n_query, n_key: n_key,
     polarity=lambda mask: mask,
     form=lambda mask: mask,
 ):
-    query = torch.arange(n_query) + start(n_query, n_key)
+    query = torch.arange(rows(n_query, n_key)) + start(n_query, n_key)
     key = torch.arange(columns(n_query, n_key))
     return form(polarity(sees(query[:, None], key)))
 
@@ -91,6 +92,11 @@ CAUSAL_MASK = Exercise(
             {"sees": lambda query, key: (query == query) & (key == key)},
         ),
         Misconception(
+            "everything is hidden",
+            "Every entry is `False`: no query sees anything, not even its own position.",
+            {"sees": lambda query, key: (query != query) & (key != key)},
+        ),
+        Misconception(
             "inverted triangle",
             "Each query sees the future and not the past: `tril` keeps the past, `triu` does not.",
             {"sees": lambda query, key: key >= query},
@@ -106,11 +112,36 @@ CAUSAL_MASK = Exercise(
             {"sees": lambda query, key: key <= query + 1},
         ),
         Misconception(
+            "the cache is hidden",
+            "The triangle among the new positions is right. What lies in the cache came before all "
+            "of them, so each of them sees all of it.",
+            {"sees": lambda query, key: (key <= query) & (key >= query[0])},
+        ),
+        Misconception(
+            "the new positions do not see one another",
+            "Each new position sees the cache and itself, but also the new positions before it.",
+            {"sees": lambda query, key: (key < query[0]) | (key == query)},
+        ),
+        Misconception(
             "a column for each query only",
             "There is a column for every key, those in the cache as well.",
             {
                 "columns": lambda n_query, n_key: n_query,
                 "start": lambda n_query, n_key: 0,
+            },
+        ),
+        Misconception(
+            "a row for each key",
+            "The square mask of all positions has a row for each of them. Only the queries ask: "
+            "keep the last n_query rows.",
+            {"rows": lambda n_query, n_key: n_key, "start": lambda n_query, n_key: 0},
+        ),
+        Misconception(
+            "n_query and n_key exchanged",
+            "One row for each query, one column for each key: (n_query, n_key).",
+            {
+                "rows": lambda n_query, n_key: n_key,
+                "columns": lambda n_query, n_key: n_query,
             },
         ),
         Misconception(
@@ -149,19 +180,24 @@ def next_token_loss(logits, tokens):
     return -log_p.gather(-1, answers[..., None]).mean()
 
 
+def _as_they_are(logits):
+    return logits
+
+
 def _next_token(
     logits,
     tokens,
     *,
+    first=_as_they_are,
     pair=lambda logits, tokens: (logits[:, :-1], tokens[:, 1:]),
     log_p=lambda guesses: guesses.log_softmax(dim=-1),
     sign=-1,
-    unit=1.0,
-    reduce=lambda values: values.mean(),
+    unit=lambda vocabulary: 1.0,
+    reduce=lambda values, answers: values.mean(),
 ):
-    guesses, answers = pair(logits, tokens)
+    guesses, answers = pair(first(logits), tokens)
     values = log_p(guesses).gather(-1, answers[..., None])[..., 0]  # (batch, positions)
-    return reduce(sign * values * unit)
+    return reduce(sign * values * unit(logits.shape[-1]), answers)
 
 
 def _loss_cases():
@@ -208,6 +244,18 @@ NEXT_TOKEN_LOSS = Exercise(
             {"pair": lambda logits, tokens: (logits, tokens)},
         ),
         Misconception(
+            "not shifted, the last left out",
+            "Guesses and answers lose the same end, so each position is still judged by the token "
+            "that it has just read. The guesses lose the last, the answers the first.",
+            {"pair": lambda logits, tokens: (logits[:, :-1], tokens[:, :-1])},
+        ),
+        Misconception(
+            "not shifted, the first left out",
+            "Guesses and answers lose the same end, so each position is still judged by the token "
+            "that it has just read. The guesses lose the last, the answers the first.",
+            {"pair": lambda logits, tokens: (logits[:, 1:], tokens[:, 1:])},
+        ),
+        Misconception(
             "shifted the wrong way",
             "Each position is judged by the token before it, which it has read already.",
             {"pair": lambda logits, tokens: (logits[:, 1:], tokens[:, :-1])},
@@ -222,6 +270,23 @@ NEXT_TOKEN_LOSS = Exercise(
             "The last position of a text has no answer. `roll` without an axis gives it the first "
             "token of the next text.",
             {"pair": lambda logits, tokens: (logits, tokens.roll(-1))},
+        ),
+        Misconception(
+            "shifted in a ring, the wrong way",
+            "`roll` by +1 puts before each guess the token that came before it. The answer to "
+            "position t is token t + 1, and the last position has none.",
+            {"pair": lambda logits, tokens: (logits, tokens.roll(1, dims=1))},
+        ),
+        Misconception(
+            "an answer made up for the last position",
+            "The last position has no answer. Here it is judged by a token 0 that was put there "
+            "as filling: leave it out (`ignore_index`, or one position less).",
+            {
+                "pair": lambda logits, tokens: (
+                    logits,
+                    torch.cat([tokens[:, 1:], torch.zeros_like(tokens[:, :1])], dim=1),
+                )
+            },
         ),
         Misconception(
             "texts glued together",
@@ -266,6 +331,17 @@ NEXT_TOKEN_LOSS = Exercise(
             {"log_p": lambda guesses: guesses.log_softmax(dim=1)},
         ),
         Misconception(
+            "softmax over the positions, before the shift",
+            "The probabilities of the tokens add up to 1 at each position: the last axis.",
+            {"first": lambda logits: logits.log_softmax(dim=1), "log_p": _as_they_are},
+        ),
+        Misconception(
+            "softmax over the texts",
+            "`dim=0` is the axis of the texts. The probabilities of the tokens add up to 1 at "
+            "each position: the last axis.",
+            {"log_p": lambda guesses: guesses.log_softmax(dim=0)},
+        ),
+        Misconception(
             "no logarithm",
             "This is the mean probability. Cross-entropy is the mean of −log of it.",
             {"log_p": lambda guesses: guesses.softmax(dim=-1)},
@@ -273,7 +349,7 @@ NEXT_TOKEN_LOSS = Exercise(
         Misconception(
             "no softmax",
             "Logits are not yet log-probabilities: `log_softmax` makes them so.",
-            {"log_p": lambda guesses: guesses},
+            {"log_p": _as_they_are},
         ),
         Misconception(
             "sign forgotten",
@@ -283,27 +359,58 @@ NEXT_TOKEN_LOSS = Exercise(
         Misconception(
             "in bits",
             "With the logarithm to base 2 the loss is in bits. Asked for are nats, base e.",
-            {"unit": 1 / math.log(2)},
+            {"unit": lambda vocabulary: 1 / math.log(2)},
+        ),
+        Misconception(
+            "in decimal logarithms",
+            "The logarithm has the base 10. Asked for are nats, base e: `math.log`, not `log10`.",
+            {"unit": lambda vocabulary: 1 / math.log(10)},
+        ),
+        Misconception(
+            "averaged over the vocabulary too",
+            "Only one entry of the vocabulary counts in each prediction, the token that came. To "
+            "average over the others as well makes the loss smaller by the size of the vocabulary.",
+            {"unit": lambda vocabulary: 1 / vocabulary},
         ),
         Misconception(
             "added up instead of averaged",
             "The loss is the mean over all predictions, so that longer texts do not count more.",
-            {"reduce": lambda values: values.sum()},
+            {"reduce": lambda values, answers: values.sum()},
         ),
         Misconception(
             "divided by all tokens",
             "A text of n tokens has n − 1 predictions with an answer: divide by these.",
-            {"reduce": lambda values: values.sum() / (len(values) * (values.shape[1] + 1))},
+            {
+                "reduce": lambda values, answers: (
+                    values.sum() / (len(values) * (values.shape[1] + 1))
+                )
+            },
         ),
         Misconception(
             "perplexity",
             "This is e to the power of the loss. Asked for is the loss itself, in nats.",
-            {"reduce": lambda values: values.mean().exp()},
+            {"reduce": lambda values, answers: values.mean().exp()},
         ),
         Misconception(
             "averaged over the texts only",
             "The loss is the mean over all predictions: the positions are averaged as well.",
-            {"reduce": lambda values: values.sum(dim=1).mean()},
+            {"reduce": lambda values, answers: values.sum(dim=1).mean()},
+        ),
+        Misconception(
+            "averaged over the positions only",
+            "The loss is the mean over all predictions: the texts are averaged as well.",
+            {"reduce": lambda values, answers: values.sum(dim=0).mean()},
+        ),
+        Misconception(
+            "averaged before the logarithm",
+            "The mean of the logarithms is not the logarithm of the mean: first −log of each "
+            "probability, then the mean.",
+            {"reduce": lambda values, answers: -(-values).exp().mean().log()},
+        ),
+        Misconception(
+            "token 0 taken for padding",
+            "There is no padding here: 0 is a token like any other, and its predictions count.",
+            {"reduce": lambda values, answers: values[answers != 0].mean()},
         ),
     ),
     hints=(
@@ -333,6 +440,19 @@ def _additive(
     fill=lambda mask, shown, hidden: torch.where(mask, shown, hidden),
 ):
     return fill(polarity(mask), shown, hidden)
+
+
+def _blind_rows_opened(mask, shown, hidden):
+    return torch.where(mask | ~mask.any(dim=-1, keepdim=True), shown, hidden)
+
+
+def _instead_of_infinity(number, value):
+    return Misconception(
+        f"{number} instead of −∞",
+        "A finite number leaves a row that sees nothing a softmax of its own, over what should be "
+        "hidden. What is hidden needs −∞.",
+        {"hidden": value},
+    )
 
 
 ADDITIVE_MASK = Exercise(
@@ -374,6 +494,12 @@ ADDITIVE_MASK = Exercise(
             {"shown": 1.0, "hidden": 0.0},
         ),
         Misconception(
+            "nothing is hidden",
+            "Every entry is 0. `masked_fill` returns a new tensor and leaves the old one as it is: "
+            "keep what it returns.",
+            {"hidden": 0.0},
+        ),
+        Misconception(
             "a big negative number",
             "−10⁹ gives a row that sees nothing the same weight everywhere, padding included, and "
             "overflows in half precision. What is hidden needs −∞.",
@@ -411,6 +537,21 @@ ADDITIVE_MASK = Exercise(
             "0 · ∞ is NaN, and it stands where a query may attend. Fill the −∞ in instead.",
             {"fill": lambda mask, shown, hidden: (~mask).float() * hidden},
         ),
+        Misconception(
+            "a row that sees nothing is opened",
+            "A query that may see nothing keeps −∞ in its whole row. Opened, it sees all the "
+            "padding; that its softmax is NaN is dealt with after the softmax.",
+            {"fill": _blind_rows_opened},
+        ),
+        _instead_of_infinity("−10⁶", -1e6),
+        _instead_of_infinity("−10⁸", -1e8),
+        _instead_of_infinity("−10¹⁰", -1e10),
+        _instead_of_infinity("−10⁵", -1e5),
+        _instead_of_infinity("−65504", -65504.0),
+        _instead_of_infinity("−1000", -1e3),
+        _instead_of_infinity("−100", -100.0),
+        _instead_of_infinity("−10²⁰", -1e20),
+        _instead_of_infinity("−10³⁰", -1e30),
     ),
     hints=(
         "Which number, added to a score, leaves it as it is? Which one makes its power of e zero?",
@@ -434,6 +575,11 @@ def decode_step(query, key, value, past_key, past_value):
 
 def _joined(past, new):
     return torch.cat([past, new], dim=-2)
+
+
+def _over_the_last(past, new):
+    n_past = past.shape[-2]  # of an empty cache nothing can be overwritten
+    return torch.cat([past[..., :-1, :], new], dim=-2)[..., :n_past, :]
 
 
 def _one_softmax(scores, axis, n_past):
@@ -527,6 +673,22 @@ DECODE_STEP = Exercise(
             {"join": (_joined, lambda past, new: torch.cat([new, past], dim=-2))},
         ),
         Misconception(
+            "keys in another order than values",
+            "A value must stand at the place of its key: past first and new last, in both.",
+            {"join": (lambda past, new: torch.cat([new, past], dim=-2), _joined)},
+        ),
+        Misconception(
+            "the last word of the cache overwritten",
+            "The new word gets a place of its own behind the last: the cache grows by one.",
+            {"join": (_over_the_last,) * 2},
+        ),
+        Misconception(
+            "added to the cache instead of joined",
+            "`+` adds the new key to every old one. `torch.cat` along the words puts it behind "
+            "them.",
+            {"join": (lambda past, new: past + new,) * 2},
+        ),
+        Misconception(
             "its own value is missing",
             "The new word takes its share of the weights, but its value is not added.",
             {"join": (_joined, lambda past, new: torch.cat([past, 0 * new], dim=-2))},
@@ -535,6 +697,17 @@ DECODE_STEP = Exercise(
             "two softmaxes",
             "Past and present share one row of weights that adds up to 1: join, then softmax.",
             {"weigh": _two_softmaxes},
+        ),
+        Misconception(
+            "mean of two softmaxes",
+            "Past and present share one row of weights that adds up to 1: join, then softmax. "
+            "Here the newest word always gets one half.",
+            {"weigh": lambda *given: _two_softmaxes(*given) / 2},
+        ),
+        Misconception(
+            "no softmax",
+            "Scores may be negative and of any size; the softmax makes a row of weights of them.",
+            {"weigh": lambda scores, axis, n_past: scores},
         ),
         Misconception(
             "the oldest word forgotten",
@@ -552,6 +725,17 @@ DECODE_STEP = Exercise(
             {"scale": lambda query, key: 1 / query.shape[-1]},
         ),
         Misconception(
+            "multiplied by √d_head",
+            "The scale makes the scores smaller: divide by √d_head.",
+            {"scale": lambda query, key: math.sqrt(query.shape[-1])},
+        ),
+        Misconception(
+            "scaled by √d_model",
+            "A head's dot product runs over the d_head features of that head, not over the "
+            "d_model of all heads: divide by √d_head.",
+            {"scale": lambda query, key: 1 / math.sqrt(query.shape[-1] * query.shape[1])},
+        ),
+        Misconception(
             "scaled by the number of keys",
             "The cache grows with every word; the scale does not. It is 1/√d_head.",
             {"scale": lambda query, key: 1 / math.sqrt(key.shape[-2])},
@@ -560,6 +744,12 @@ DECODE_STEP = Exercise(
             "softmax over the queries",
             "There is one query, so each weight would be 1. Its row adds up to 1: `dim=-1`.",
             {"axis": -2},
+        ),
+        Misconception(
+            "softmax over the heads",
+            "`dim=1` is the axis of the heads here, and each head weighs the keys for itself. "
+            "Counted from the end, the axis of the keys is always `dim=-1`.",
+            {"axis": 1},
         ),
     ),
     hints=(

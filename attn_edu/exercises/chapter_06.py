@@ -24,9 +24,18 @@ def _window_mask(
     nearest=lambda window: 0,
     distance=lambda position, window: position[:, None] - position,
     polarity=lambda mask: mask,
+    form=lambda mask: mask,
 ):
     distance = distance(torch.arange(n), window)
-    return polarity((distance >= nearest(window)) & (distance <= farthest(window)))
+    return form(polarity((distance >= nearest(window)) & (distance <= farthest(window))))
+
+
+def _slice_below_zero(position, window):
+    """`row[i - window + 1 : i + 1] = True`: a negative start counts from the end."""
+    query, n = position[:, None], len(position)
+    first = query - window + 1
+    first = torch.where(first < 0, (first + n).clamp(min=0), first)
+    return torch.where(position >= first, query - position, math.inf)
 
 
 SLIDING_WINDOW_MASK = Exercise(
@@ -148,6 +157,60 @@ SLIDING_WINDOW_MASK = Exercise(
             "`True` means may attend. Here the window is what is hidden.",
             {"polarity": lambda mask: ~mask},
         ),
+        Misconception(
+            "what lies before the window",
+            "The comparison is turned round: seen is what lies `window` words back or more, and "
+            "the window itself is not.",
+            {"nearest": lambda window: window, "farthest": lambda window: math.inf},
+        ),
+        Misconception(
+            "the edge of the window on the other side",
+            "`triu(window - 1)` moves the edge to the right of the diagonal, into the future, so "
+            "nothing is left. The window reaches back: `triu(1 - window)`.",
+            {"farthest": lambda window: 1 - window},
+        ),
+        Misconception(
+            "the first words see nothing",
+            "A window that begins before the sentence is not empty: it shows the words that are "
+            "there, and at least the word itself.",
+            {
+                "distance": lambda position, window: torch.where(
+                    position[:, None] >= window - 1, position[:, None] - position, math.inf
+                )
+            },
+        ),
+        Misconception(
+            "a slice that starts below 0",
+            "Python counts a negative start from the end of the row, so the first words lose their "
+            "window. Start at `max(0, i - window + 1)`.",
+            {"distance": _slice_below_zero},
+        ),
+        Misconception(
+            "the window goes round in a ring",
+            "A negative index, or `roll`, leads from the first word to the last ones. Before the "
+            "first word there is nothing.",
+            {"distance": lambda position, window: (position[:, None] - position) % len(position)},
+        ),
+        Misconception(
+            "the first words see a full window",
+            "Where fewer than `window` words lie behind, fewer are seen. Here the window was "
+            "filled up with words from the future.",
+            {
+                "distance": lambda position, window: (
+                    position[:, None].clamp(min=window - 1) - position
+                )
+            },
+        ),
+        Misconception(
+            "numbers 0 and 1 instead of booleans",
+            "A mask of numbers is added to the scores by torch, and hides almost nothing.",
+            {"form": lambda mask: mask.float()},
+        ),
+        Misconception(
+            "already additive",
+            "0 and −∞ are what is added to the scores later. Here the mask is boolean.",
+            {"form": lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -math.inf)},
+        ),
     ),
     hints=(
         "How far back does column j lie from row i? Write that number for all pairs at once.",
@@ -179,6 +242,11 @@ def _softmax(scores, seen, block):
     return scores.masked_fill(~seen, -math.inf).softmax(dim=-1)
 
 
+def _softmax_over_axis_1(scores, seen, block):
+    """As a loop over the blocks does it: what a block does not hold plays no part."""
+    return scores.masked_fill(~seen, -math.inf).softmax(dim=1).nan_to_num()
+
+
 def _filled_up(scores, seen, block):
     """The last block is filled up with zeros: each is a score of 0, and a value of 0."""
     missing = (block - seen.sum(dim=-1, keepdim=True)).clamp(min=0)
@@ -193,14 +261,32 @@ def _blocks(
     block,
     *,
     same=_in_one_block,
-    scale=lambda d, block: 1 / math.sqrt(d),
+    scale=lambda d, block, n: 1 / math.sqrt(d),
     weights=_softmax,
+    whole=lambda n, block: n,
+    own=None,
 ):
     n = query.shape[-2]
+    if own is not None:
+        return own(query, key, value, block)
     position = torch.arange(n)
     seen = same(position[:, None], position, n, block).expand(n, n)
-    scores = query @ key.mT * scale(query.shape[-1], block)
-    return weights(scores, seen, block) @ value
+    scores = query @ key.mT * scale(query.shape[-1], block, n)
+    return (weights(scores, seen, block) @ value)[..., : whole(n, block), :]
+
+
+def _cut_along_axis_1(query, key, value, block):
+    pieces = zip(*(x.split(block, dim=1) for x in (query, key, value)))
+    return torch.cat([torch.nn.functional.scaled_dot_product_attention(*x) for x in pieces], dim=1)
+
+
+def _short_block_left_at_zero(query, key, value, block):
+    whole = query.shape[-2] // block * block
+    output = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=value.dtype)
+    if whole:
+        parts = (x[..., :whole, :] for x in (query, key, value))
+        output[..., :whole, :] = block_attention(*parts, block)
+    return output
 
 
 def _block_cases():
@@ -251,6 +337,12 @@ BLOCK_ATTENTION = Exercise(
             {"same": lambda i, j, n, block: i % -(-n // block) == j % -(-n // block)},
         ),
         Misconception(
+            "the same place in every block",
+            "A block holds neighbours. Here a word sees every `block`-th word: the one at its own "
+            "place in each of the blocks.",
+            {"same": lambda i, j, n, block: i % block == j % block},
+        ),
+        Misconception(
             "causal inside a block",
             "Nothing is hidden inside a block: its first word sees its last.",
             {"same": lambda i, j, n, block: _in_one_block(i, j, n, block) & (i >= j)},
@@ -288,6 +380,53 @@ BLOCK_ATTENTION = Exercise(
             {"weights": _filled_up},
         ),
         Misconception(
+            "the words of the short block left out",
+            "`n // block` counts the full blocks only. The words that are left over form a shorter "
+            "block, and have outputs of their own.",
+            {"whole": lambda n, block: n // block * block},
+        ),
+        Misconception(
+            "zeros for the words of the short block",
+            "`n // block` counts the full blocks only. The words that are left over form a shorter "
+            "block, and attend to one another in it.",
+            {"own": _short_block_left_at_zero},
+        ),
+        Misconception(
+            "the short block joined to the one before",
+            "The words that are left over form a block of their own, however short it is.",
+            {
+                "same": lambda i, j, n, block: (
+                    (i // block).clamp(max=max(n // block - 1, 0))
+                    == (j // block).clamp(max=max(n // block - 1, 0))
+                )
+            },
+        ),
+        Misconception(
+            "the short block first",
+            "The blocks are cut from the first word on: the short one is the last.",
+            {"same": lambda i, j, n, block: (i + -n % block) // block == (j + -n % block) // block},
+        ),
+        Misconception(
+            "blocks cut along axis 1",
+            "Axis 1 is the axis of the words only with a single leading axis; with heads it is the "
+            "heads. Counted from the end it is always `dim=-2`.",
+            {"own": _cut_along_axis_1},
+        ),
+        Misconception(
+            "mask upside down",
+            "`True` means may attend. Here each word sees all blocks but its own.",
+            {"same": lambda i, j, n, block: i // block != j // block},
+        ),
+        Misconception(
+            "mask upside down, and zeros where nothing is left",
+            "`True` means may attend. Here each word sees all blocks but its own, and a single "
+            "block sees nothing.",
+            {
+                "same": lambda i, j, n, block: i // block != j // block,
+                "weights": lambda scores, seen, block: _softmax(scores, seen, block).nan_to_num(),
+            },
+        ),
+        Misconception(
             "masked after the softmax",
             "The other blocks have already taken their share, so the rows no longer sum to 1.",
             {"weights": lambda scores, seen, block: scores.softmax(dim=-1) * seen},
@@ -298,6 +437,23 @@ BLOCK_ATTENTION = Exercise(
             {"weights": lambda scores, seen, block: (scores * seen).softmax(dim=-1)},
         ),
         Misconception(
+            "mask of 0 and 1 added to the scores",
+            "Adding 1 to a visible score hides nothing: the other blocks keep almost their full "
+            "weight. What is hidden needs −∞.",
+            {"weights": lambda scores, seen, block: (scores + seen).softmax(dim=-1)},
+        ),
+        Misconception(
+            "no softmax",
+            "Scores may be negative and of any size; the softmax makes a row of weights of them.",
+            {"weights": lambda scores, seen, block: scores * seen},
+        ),
+        Misconception(
+            "softmax over axis 1",
+            "`dim=1` is the axis of the keys only as long as there are no leading axes. Counted "
+            "from the end it is always `dim=-1`.",
+            {"weights": _softmax_over_axis_1},
+        ),
+        Misconception(
             "softmax over the queries",
             "Each query divides its attention among the keys: the rows must sum to 1 (`dim=-1`).",
             {"weights": lambda scores, seen, block: _softmax(scores.mT, seen.mT, block).mT},
@@ -305,17 +461,28 @@ BLOCK_ATTENTION = Exercise(
         Misconception(
             "not scaled",
             "Divide the scores by √d, as without blocks.",
-            {"scale": lambda d, block: 1.0},
+            {"scale": lambda d, block, n: 1.0},
         ),
         Misconception(
             "divided by d",
             "The standard deviation of a dot product grows with √d, not with d.",
-            {"scale": lambda d, block: 1 / d},
+            {"scale": lambda d, block, n: 1 / d},
+        ),
+        Misconception(
+            "multiplied by √d",
+            "The scale makes the scores smaller: divide by √d.",
+            {"scale": lambda d, block, n: math.sqrt(d)},
+        ),
+        Misconception(
+            "scaled by the number of words",
+            "d is the last axis of the query. The length of the sentence plays no part in the "
+            "scale.",
+            {"scale": lambda d, block, n: 1 / math.sqrt(n)},
         ),
         Misconception(
             "scaled by the length of the block",
             "d is the last axis of the query. The length of a block plays no part in the scale.",
-            {"scale": lambda d, block: 1 / math.sqrt(block)},
+            {"scale": lambda d, block, n: 1 / math.sqrt(block)},
         ),
     ),
     hints=(
@@ -337,9 +504,18 @@ def receptive_field(window, layers):
 
 
 def _receptive_field(
-    window, layers, *, field=lambda window, layers: 1 + layers * (window - 1), counts=lambda x: x
+    window,
+    layers,
+    *,
+    reach=lambda window: window - 1,  # of one layer
+    deep=lambda layers: layers,
+    sides=1,
+    itself=1,
+    field=None,
 ):
-    return counts(field(window, layers))
+    if field is not None:
+        return field(window, deep(layers))
+    return itself + sides * deep(layers) * reach(window)
 
 
 RECEPTIVE_FIELD = Exercise(
@@ -348,7 +524,7 @@ RECEPTIVE_FIELD = Exercise(
     statement=(
         "In each of `layers` layers a word sees itself and the `window` − 1 words before it. From "
         "how many words can something have come to the last word of a long text, itself counted? "
-        "Return a whole number."
+        "`layers` may be 0. Return a whole number."
     ),
     starter="def receptive_field(window, layers):\n    ...  # your code here\n",
     reference=receptive_field,
@@ -360,8 +536,8 @@ RECEPTIVE_FIELD = Exercise(
     cases=lambda: [
         Case((window, layers), f"window = {window}, layers = {layers}")
         for window, layers in [
-            *((4, 3), (2, 5), (128, 12), (1, 7), (9, 1), (5, 0)),
-            *more(5, range(2, 300), range(2, 40)),
+            *((4, 3), (2, 5), (31, 6), (1, 7), (9, 1), (5, 0)),
+            *more(5, range(2, 40), range(2, 12)),
         ]
     ],
     misconceptions=(
@@ -369,27 +545,27 @@ RECEPTIVE_FIELD = Exercise(
             "window · layers",
             "Each word counts itself in its own window. Stacked windows overlap by that one word, "
             "so a layer adds window − 1.",
-            {"field": lambda window, layers: window * layers},
+            {"reach": lambda window: window, "itself": 0},
         ),
         Misconception(
             "the word itself forgotten",
             "layers · (window − 1) words lie further back. The word itself is one more.",
-            {"field": lambda window, layers: layers * (window - 1)},
+            {"itself": 0},
         ),
         Misconception(
             "window words further back in each layer",
             "The window includes the word itself: a layer reaches window − 1 further.",
-            {"field": lambda window, layers: 1 + layers * window},
+            {"reach": lambda window: window},
         ),
         Misconception(
             "one layer too few",
             "The first layer reaches window − 1 words back, and each of the others as many.",
-            {"field": lambda window, layers: 1 + (layers - 1) * (window - 1)},
+            {"deep": lambda layers: layers - 1},
         ),
         Misconception(
             "one layer too many",
             "Before any layer a word knows only itself. There are `layers` steps, not one more.",
-            {"field": lambda window, layers: 1 + (layers + 1) * (window - 1)},
+            {"deep": lambda layers: layers + 1},
         ),
         Misconception(
             "layers do not add up",
@@ -405,7 +581,46 @@ RECEPTIVE_FIELD = Exercise(
         Misconception(
             "both sides counted",
             "The window ends at the word itself: nothing comes from after it.",
-            {"field": lambda window, layers: 1 + 2 * layers * (window - 1)},
+            {"sides": 2},
+        ),
+        Misconception(
+            "multiplied from layer to layer, without the word itself",
+            "Layers add their reach of window − 1 words. It multiplies only where each layer "
+            "leaves gaps that grow (dilation).",
+            {"field": lambda window, layers: (window - 1) ** layers},
+        ),
+        Misconception(
+            "the reach multiplied from layer to layer",
+            "Layers add their reach of window − 1 words. It multiplies only where each layer "
+            "leaves gaps that grow (dilation).",
+            {"field": lambda window, layers: 1 + (window - 1) ** layers},
+        ),
+        Misconception(
+            "doubled from layer to layer",
+            "The reach doubles only where each layer leaves gaps twice as wide (dilation). Here "
+            "every layer adds the same window − 1 words.",
+            {"field": lambda window, layers: 1 + (window - 1) * (2**layers - 1)},
+        ),
+        Misconception(
+            "one word for each further layer",
+            "A further layer reaches window − 1 words back, not 1.",
+            {"field": lambda window, layers: window + layers - 1},
+        ),
+        Misconception(
+            "window and layers added",
+            "A further layer reaches window − 1 words back, not 1.",
+            {"field": lambda window, layers: window + layers},
+        ),
+        Misconception(
+            "half of the window",
+            "This window lies before the word with all of its width, not with a half on each side.",
+            {"reach": lambda window: window // 2},
+        ),
+        Misconception(
+            "the word itself counted twice",
+            "Each layer adds window − 1 words further back. The word itself is one, in all layers "
+            "together.",
+            {"itself": 2},
         ),
         Misconception(
             "window and layers exchanged",
