@@ -9,8 +9,8 @@ WEIGHTS = $(if $(filter-out 0 no off,$(PRETRAINED)),--pretrained)
 CHAPTERS ?=
 DIR ?= assignments
 
-.PHONY: lab test notebooks assign grade bench lock
-lab test notebooks bench lock:
+.PHONY: lab test notebooks assign grade bench lock site
+lab test notebooks bench lock site:
 	$(PYTHON) -m attn_edu $@ $(WEIGHTS) $(ARGS)
 
 assign:

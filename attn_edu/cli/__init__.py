@@ -16,6 +16,7 @@ COMMANDS = {
     "grade": "attn_edu.cli.grade",
     "bench": "attn_edu.cli.bench",
     "lock": "attn_edu.cli.lock",
+    "site": "attn_edu.cli.site",
 }
 PRETRAINED = "--pretrained"
 
