@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attn_edu.exercises import Exercise, exercises
+from attn_edu.exercises.grading import RESULT_MIME
 
-MIME = "application/vnd.attn-edu.result+json"
 OUTCOMES = {  # in the words of a reader
     "passed": "passed",
     "misconception": "known mistake",
@@ -79,7 +79,7 @@ def _words(name: str) -> str:
 
 def _outcome(one: Exercise, cell: dict) -> Outcome:
     shown = [_dict(_dict(output).get("data")) for output in _list(cell.get("outputs"))]
-    results = [data[MIME] for data in shown if MIME in data]
+    results = [data[RESULT_MIME] for data in shown if RESULT_MIME in data]
     if not results:
         return NOT_GRADED
     result = _dict(results[-1])

@@ -16,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from attn_edu.assign.outcomes import MIME, OUTCOMES
+from attn_edu.assign.outcomes import OUTCOMES
 from attn_edu.assign.summary import ClassSummary, ExerciseSummary, class_summary
 from attn_edu.assign.summary_picture import narrow, wide
 from attn_edu.exercises import exercise, exercises
 
+MIME = "application/vnd.attn-edu.result+json"
 SCORES = "02.scores"
 SWAPPED, ROOT_D, BY_D, COSINE = [belief.name for belief in exercise(SCORES).misconceptions[:4]]
 
@@ -240,7 +241,9 @@ def test_the_last_result_of_a_cell_counts(tmp_path):
 def test_the_exercise_of_a_cell(tmp_path, settings):
     cell = graded(SCORES, shown(result(SCORES, "passed")), **settings)
     cell.source = "# 02.attention_weights comes next\ngrade('99.none', '02.scores', my_scores)"
-    assert alone(tmp_path, cell) == ("passed", set())
+    assert alone(tmp_path, cell) == ("passed", set())  # its source was stored line by line,
+    hand_in(tmp_path, "ann").write_text(json.dumps({"cells": [cell]}))  # here it is one string
+    assert row(class_summary(tmp_path)).counts["passed"] == 1
 
 
 def test_ids_that_begin_or_end_alike_are_told_apart(tmp_path):
@@ -254,8 +257,11 @@ def test_ids_that_begin_or_end_alike_are_told_apart(tmp_path):
 def test_cells_that_are_not_graded_or_not_ours_are_left_alone(tmp_path):
     own = new_code_cell("", outputs=[shown(result(SCORES, "passed"))])
     ungraded = graded(SCORES, shown(result(SCORES, "passed")), grade=False)
-    essay = graded("02.essay", shown(result("02.essay", "passed")))
-    assert alone(tmp_path, own, ungraded, essay, gave(SCORES, "wrong")) == ("wrong", set())
+    says_so = graded(SCORES, shown(result(SCORES, "passed")), grade="yes")
+    others = gave("02.essay", "passed"), gave("102.scores", "passed"), gave(f"{SCORES}2", "passed")
+    cells = own, ungraded, says_so, *others
+    assert alone(tmp_path, gave(SCORES, "wrong"), *cells) == ("wrong", set())
+    assert alone(tmp_path / "2", *cells, graded(SCORES)) == ("not graded", set())
 
 
 def test_two_cells_of_one_exercise_are_one_submission(tmp_path):
@@ -331,7 +337,6 @@ BROKEN = {
     "no JSON": b"PK\x03\x04",
     "not a notebook": b"[1]",
     "deep": b"[" * 100_000,
-    "many": b"[" + b"[],\n" * 11_000_000 + b"1]",
     "a number without end": b'{"cells": ' + b"9" * 10_000 + b"}",
     "no Unicode": b'{"cells": "\xff\xfe\xfd"}',
 }
@@ -371,6 +376,16 @@ def test_a_hundred_megabytes_of_text_change_nothing(tmp_path):
     path.write_text(json.dumps({"cells": [cell]}), encoding="utf-8")
     one = row(class_summary(tmp_path))
     assert (one.counts["misconception"], one.mistakes) == (1, {BY_D: 1})
+
+
+def test_more_values_than_fit_into_memory_are_not_read(tmp_path):
+    hand_in(tmp_path, "ann", gave(SCORES, "passed"))
+    path, cell = hand_in(tmp_path, "bob"), json.dumps(gave(SCORES, "passed"))
+    for size, outcome in ((1000, "passed"), (11_000_000, "not graded")):
+        lists = "[],\n" * size
+        path.write_text(f'{{"metadata": [{lists}1], "cells": [{cell}]}}')
+        counts = row(class_summary(tmp_path)).counts
+        assert {name: n for name, n in counts.items() if n} == Counter(["passed", outcome])
 
 
 def test_nothing_of_a_student_is_in_any_output(tmp_path):
