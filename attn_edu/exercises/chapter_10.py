@@ -14,16 +14,27 @@ def attention_flops(n, d_model):
     return scores + outputs
 
 
+def _projections(count):
+    """``count`` projections of (n, d_model) to (n, d_model), counted as everything else is."""
+    return lambda n, d, dot: count * n * d * dot(d)
+
+
+def _softmax(operations):
+    return lambda n, d, dot: operations * n * n
+
+
 def _attention_flops(
     n,
     d_model,
     *,
-    factor=4,
+    dot=lambda length: 2 * length,
     pairs=lambda n: n * n,
     width=lambda d: d,
-    extra=lambda n, d: 0,
+    extra=lambda n, d, dot: 0,
 ):
-    return factor * pairs(n) * width(d_model) + extra(n, d_model)
+    scores = pairs(n) * dot(width(d_model))
+    outputs = n * width(d_model) * dot(pairs(n) / n)
+    return scores + outputs + extra(n, d_model, dot)
 
 
 def _flops_cases():
@@ -53,16 +64,28 @@ ATTENTION_FLOPS = Exercise(
     cases=_flops_cases,
     misconceptions=(
         Misconception(
-            "half of it: one product, or a multiplication and its addition counted as one",
-            "There are two products, and in each a multiplication and an addition count as two: "
-            "2 · 2 · n² · d_model.",
-            {"factor": 2},
+            "half of it",
+            "There are two products, in each of them a multiplication and an addition count as "
+            "two, and no mask leaves out half of the pairs: 2 · 2 · n² · d_model.",
+            {"dot": lambda length: length},
         ),
         Misconception(
             "a quarter of it: the pairs times the width",
             "n² · d_model is the number of multiplications in one of the two products. The "
             "additions and the other product are missing.",
-            {"factor": 1},
+            {"dot": lambda length: length / 2},
+        ),
+        Misconception(
+            "twice of it",
+            "Two products of 2 · n² · d_model each. The heads share the width d_model, so more "
+            "of them do not make it more.",
+            {"dot": lambda length: 4 * length},
+        ),
+        Misconception(
+            "n and d_model exchanged",
+            "Each of the n words is compared with all n words: the length is squared, and the "
+            "width enters once.",
+            {"pairs": lambda n: n, "width": lambda d: d * d},
         ),
         Misconception(
             "in proportion to the length",
@@ -73,6 +96,12 @@ ATTENTION_FLOPS = Exercise(
             "only the pairs that a causal mask leaves",
             "No mask was given; and a mask over the finished scores leaves out no product.",
             {"pairs": lambda n: n * (n + 1) // 2},
+        ),
+        Misconception(
+            "only the pairs with an earlier word",
+            "No mask was given; and a mask over the finished scores leaves out no product. Each "
+            "word looks at all n, at itself too.",
+            {"pairs": lambda n: n * (n - 1) // 2},
         ),
         Misconception(
             "a word is not compared with itself",
@@ -94,17 +123,41 @@ ATTENTION_FLOPS = Exercise(
         Misconception(
             "with the four projections",
             "The projections cost 8 · n · d_model². They were left out here.",
-            {"extra": lambda n, d: 8 * n * d * d},
+            {"extra": _projections(4)},
         ),
         Misconception(
-            "with the softmax",
-            "The softmax works on n² numbers, whatever the width. It was left out here.",
-            {"extra": lambda n, d: n * n},
+            "with three projections",
+            "The projections to queries, keys and values cost 6 · n · d_model². They were left out "
+            "here.",
+            {"extra": _projections(3)},
+        ),
+        Misconception(
+            "half of it, and the four projections",
+            "There are two products of 2 · n² · d_model each. The projections cost 8 · n · "
+            "d_model², and were left out here.",
+            {"pairs": lambda n: n * n / 2, "extra": _projections(4)},
+        ),
+        *(
+            Misconception(
+                "with the softmax" if count == 1 else f"with the softmax, {count} steps a score",
+                "The softmax works on n² numbers, whatever the width. It was left out here.",
+                {"extra": _softmax(count)},
+            )
+            for count in (1, 2, 3, 4, 5)
         ),
         Misconception(
             "d − 1 additions in a dot product",
             "As FLOPs are usually counted, the first number is added to 0: d additions, not d − 1.",
-            {"extra": lambda n, d: -n * n - n * d},
+            {"dot": lambda length: 2 * length - 1},
+        ),
+        Misconception(
+            "one product, and d − 1 additions in its dot products",
+            "There are two products, QKᵀ and weights · V. And as FLOPs are usually counted, the "
+            "first number is added to 0: d additions, not d − 1.",
+            {
+                "dot": lambda length: 2 * length - 1,
+                "extra": lambda n, d, dot: -n * d * dot(n),
+            },
         ),
     ),
     hints=(
@@ -160,15 +213,15 @@ CROSSOVER_LENGTH = Exercise(
     cases=_crossover_cases,
     misconceptions=(
         Misconception(
-            "one of the network's two products",
-            "A step multiplies the word by W and the state by U: 4 · d_model² in a step. The "
-            "crossover at d/2 in the chapter left W out.",
+            "half of the network's cost",
+            "A step multiplies the word by W and the state by U, and each of these two products "
+            "costs 2 · d_model². The crossover at d/2 in the chapter left W out.",
             {"matrices": 1},
         ),
         Misconception(
-            "one of the network's two products, rounded down",
-            "A step multiplies the word by W and the state by U: 4 · d_model² in a step. The "
-            "crossover at d/2 in the chapter left W out.",
+            "half of the network's cost, rounded down",
+            "A step multiplies the word by W and the state by U, and each of these two products "
+            "costs 2 · d_model². The crossover at d/2 in the chapter left W out.",
             {"matrices": 1, "solve": lambda ratio, d: int(ratio * d)},
         ),
         Misconception(
@@ -177,8 +230,14 @@ CROSSOVER_LENGTH = Exercise(
             {"solve": lambda ratio, d: int(ratio * d) + 1},
         ),
         Misconception(
-            "one of attention's two products",
-            "Attention has two products, QKᵀ and weights · V: 4 · n² · d_model together.",
+            "the last length at which attention costs less",
+            "At this length attention costs less. Both cost the same one word later.",
+            {"solve": lambda ratio, d: math.ceil(ratio * d) - 1},
+        ),
+        Misconception(
+            "half of attention's cost",
+            "Attention has two products, QKᵀ and weights · V, of 2 · n² · d_model each: a "
+            "multiplication and an addition count as two.",
             {"attention": 2},
         ),
         Misconception(

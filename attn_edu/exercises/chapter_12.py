@@ -31,6 +31,10 @@ def _added(scores, mask):
     return scores + mask, 1
 
 
+def _zero_times_infinity(scores, mask):
+    return scores + (1 - mask.to(scores.dtype)) * -math.inf, 1
+
+
 def _zeroed(scores, mask):
     return scores * mask, 1
 
@@ -57,23 +61,30 @@ def _cross(
     encoder_mask,
     *,
     sides="dee",  # whose queries, keys and values: decoder or encoder
-    matrices=lambda key, value: (key, value),
+    matrices="qkv",  # which weight makes queries, keys and values
+    query_made=True,
+    key_made=True,
+    value_made=True,
     apply=torch.matmul,
+    source=lambda encoder, mask: encoder,
     scale=lambda query, key: 1 / math.sqrt(query.shape[-1]),
     polarity=lambda mask: mask,
     place=lambda mask: mask[:, None],
     hide=_hidden,
     future=_all,
-    axis=-1,
+    normal=lambda scores: scores.softmax(dim=-1),
     after=lambda output, decoder: output,
 ):
-    text = {"d": decoder, "e": encoder}
-    weights = (w_query, *matrices(w_key, w_value))
-    query, key, value = (apply(text[side], w) for side, w in zip(sides, weights))
+    text = {"d": decoder, "e": source(encoder, encoder_mask)}
+    weights = {"q": w_query, "k": w_key, "v": w_value}
+    query, key, value = (
+        apply(text[side], weights[matrix]) if made else text[side]
+        for side, matrix, made in zip(sides, matrices, (query_made, key_made, value_made))
+    )
     scores, factor = future(query @ key.mT * scale(query, key)), 1
     if encoder_mask is not None:
         scores, factor = hide(scores, place(polarity(encoder_mask)))
-    return after((scores.softmax(dim=axis) * factor) @ value, decoder)
+    return after((normal(scores) * factor) @ value, decoder)
 
 
 def _cases():
@@ -81,18 +92,20 @@ def _cases():
         shapes = (batch, n_target, d), (batch, n_source, d), (d, d), (d, d), (d, d)
         return [normal(*shape, seed=seed + i) for i, shape in enumerate(shapes)]
 
-    def real(*lengths):
-        return torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+    def real(n, *lengths):
+        """Padding at the end; in front where the length is negative. Some in every text."""
+        mask = torch.arange(n) < torch.tensor(lengths).abs()[:, None]
+        return torch.stack([row.flip(0) if k < 0 else row for row, k in zip(mask, lengths)])
 
     return [
         Case((*texts(1, 2, 3, 2, 10), None), "2 target words, 3 source words, no mask"),
-        Case((*texts(1, 2, 3, 2, 10), real(3) & torch.tensor([True, True, False])), "1 padded"),
+        Case((*texts(1, 2, 3, 2, 10), real(3, 2)), "2 target words, 3 source words, 1 padded"),
         Case((*texts(2, 3, 5, 4, 20), None), "a batch of 2, no mask"),
-        Case((*texts(2, 3, 5, 4, 30), real(5, 2)), "a batch of 2, 3 words of padding"),
-        Case((*texts(3, 7, 4, 6, 40), real(1, 4, 2)), "more target than source words"),
+        Case((*texts(2, 3, 5, 4, 30), real(5, 4, 2)), "a batch of 2, 1 and 3 words of padding"),
+        Case((*texts(3, 7, 4, 6, 40), real(4, 1, -3, 2)), "more target than source words"),
         Case((*texts(2, 4, 4, 3, 50), None), "as many target as source words, no mask"),
-        Case((*texts(3, 4, 4, 5, 60), real(2, 4, 3)), "as many target as source words, padded"),
-        Case((*texts(2, 2, 2, 2, 70), real(1, 2)), "2 texts of 2 words, one of them padded"),
+        Case((*texts(3, 4, 4, 5, 60), real(4, 2, 3, -1)), "as many target as source words, padded"),
+        Case((*texts(2, 2, 2, 2, 70), real(2, 1, -1)), "2 texts of 2 words, in each 1 padded"),
     ]
 
 
@@ -103,8 +116,8 @@ CROSS_ATTENTION = Exercise(
         "`decoder` (batch, n_target, d_model) is the text being written, `encoder` (batch, "
         "n_source, d_model) the one that was read. One head: the written text looks at the one "
         "that was read. Weights (d_model, d_model) are applied as `x @ w`. `encoder_mask` is "
-        "`None` or boolean (batch, n_source), `True` = a word, `False` = padding; each text has "
-        "at least one word. Return (batch, n_target, d_model)."
+        "`None` or boolean (batch, n_source), `True` = a word, `False` = padding, at the end or in "
+        "front; each text has at least one word. Return (batch, n_target, d_model)."
     ),
     starter=(
         "def cross_attention(decoder, encoder, w_query, w_key, w_value, encoder_mask):\n"
@@ -189,6 +202,23 @@ CROSS_ATTENTION = Exercise(
             {"hide": _zeroed},
         ),
         Misconception(
+            "padded words set to 0",
+            "A source word of zeros has the score 0, and e⁰ = 1: it takes its share of the weights "
+            "and brings nothing. What is hidden needs the score −∞.",
+            {
+                "source": lambda encoder, mask: (
+                    encoder if mask is None else encoder * mask[..., None]
+                ),
+                "hide": _ignored,
+            },
+        ),
+        Misconception(
+            "NaN from infinity",
+            "What is hidden needs exactly −∞: `masked_fill(~mask, -inf)`. `(1 - mask) * -inf` is "
+            "NaN where the mask is 1, as 0 · ∞ is no number; and so is a softmax with +∞ in it.",
+            {"hide": _zero_times_infinity},
+        ),
+        Misconception(
             "masked after the softmax",
             "Padding has already taken its share, so the rows no longer sum to 1. Hide it before.",
             {"hide": _afterwards},
@@ -202,7 +232,56 @@ CROSS_ATTENTION = Exercise(
         Misconception(
             "keys and values exchanged",
             "w_key makes what is compared with the queries, w_value what is taken away.",
-            {"matrices": lambda key, value: (value, key)},
+            {"matrices": "qvk"},
+        ),
+        Misconception(
+            "the weights of queries and keys exchanged",
+            "w_query is for the text that asks, the decoder, and w_key for the one that is read.",
+            {"matrices": "kqv"},
+        ),
+        Misconception(
+            "the weights of queries and values exchanged",
+            "w_query makes what asks, from the decoder, and w_value what is taken away, from the "
+            "encoder.",
+            {"matrices": "vkq"},
+        ),
+        Misconception(
+            "one weight for keys and values",
+            "w_key makes what is compared with the queries, w_value what is taken away: both from "
+            "the encoder, each with a weight of its own.",
+            {"matrices": "qkk"},
+        ),
+        Misconception(
+            "one weight for queries and keys",
+            "w_query makes what asks, from the decoder, and w_key what is compared with it, from "
+            "the encoder: each has a weight of its own.",
+            {"matrices": "qqv"},
+        ),
+        Misconception(
+            "w_key for the queries as well",
+            "w_query makes what asks, from the decoder, and w_key what is compared with it, from "
+            "the encoder: each has a weight of its own.",
+            {"matrices": "kkv"},
+        ),
+        Misconception(
+            "one weight for all three",
+            "Queries, keys and values have a weight of their own: w_query, w_key, w_value.",
+            {"matrices": "qqq"},
+        ),
+        Misconception(
+            "w_query left out",
+            "A query is `decoder @ w_query`, not the decoder's vector itself.",
+            {"query_made": False},
+        ),
+        Misconception(
+            "w_key left out",
+            "A key is `encoder @ w_key`, not the encoder's vector itself.",
+            {"key_made": False},
+        ),
+        Misconception(
+            "w_value left out",
+            "A value is `encoder @ w_value`, not the encoder's vector itself.",
+            {"value_made": False},
         ),
         Misconception(
             "weights turned round",
@@ -220,6 +299,16 @@ CROSS_ATTENTION = Exercise(
             {"scale": lambda query, key: 1 / query.shape[-1]},
         ),
         Misconception(
+            "multiplied by √d_model",
+            "The scale makes the scores smaller: divide by √d_model.",
+            {"scale": lambda query, key: math.sqrt(query.shape[-1])},
+        ),
+        Misconception(
+            "scaled by the length of the target",
+            "The scale is the width of a query, √d_model; a longer target changes nothing.",
+            {"scale": lambda query, key: 1 / math.sqrt(query.shape[-2])},
+        ),
+        Misconception(
             "scaled by the length of the source",
             "The scale is the width of a query, √d_model; a longer source changes nothing.",
             {"scale": lambda query, key: 1 / math.sqrt(key.shape[-2])},
@@ -228,7 +317,24 @@ CROSS_ATTENTION = Exercise(
             "softmax over the target words",
             "Each word of the target shares its attention out among the words of the source: the "
             "rows sum to 1 (`dim=-1`).",
-            {"axis": -2},
+            {"normal": lambda scores: scores.softmax(dim=-2)},
+        ),
+        Misconception(
+            "softmax over the batch",
+            "Texts of a batch have nothing to do with each other. The softmax runs over the words "
+            "of the source: `dim=-1`, as `F.softmax` without `dim` does not.",
+            {"normal": lambda scores: scores.softmax(dim=0)},
+        ),
+        Misconception(
+            "softmax over all scores of a text",
+            "Each word of the target has weights of its own: the softmax runs along a row, "
+            "`dim=-1`.",
+            {"normal": lambda scores: scores.flatten(1).softmax(dim=-1).view_as(scores)},
+        ),
+        Misconception(
+            "no softmax",
+            "Scores may be negative and of any size; the softmax makes a row of weights of them.",
+            {"normal": lambda scores: scores},
         ),
         Misconception(
             "the decoder added",

@@ -36,22 +36,50 @@ def previous_token_score(weights):
     return before.mean(dim=-1)
 
 
+def _largest_in_row(weights):
+    """1 where the largest weight of a row stands, else 0."""
+    return torch.nn.functional.one_hot(weights.argmax(dim=-1), weights.shape[-1]).to(weights.dtype)
+
+
+def _earlier(weights):
+    """At column i − 1 of row i, all that the row gives to earlier tokens."""
+    return weights.tril(-1).sum(dim=-1, keepdim=True).expand_as(weights)
+
+
+def _mean(values, n, queries):
+    return values.mean(dim=-1)
+
+
+def _over_n(values, n, queries):
+    return values.sum(dim=-1) / n
+
+
+def _over_queries(values, n, queries):
+    """Divided by the right number, whatever was added up."""
+    return values.sum(dim=-1) / queries
+
+
+def _sum(values, n, queries):
+    return values.sum(dim=-1)
+
+
+def _top(values, n, queries):
+    return values.amax(dim=-1)
+
+
 def _previous(
     weights,
     *,
+    of=lambda weights: weights,
     step=-1,
-    score=lambda weights, values: values.mean(dim=-1),
+    axes=(-2, -1),
+    rows=lambda values: values,
+    score=_mean,
     reduce=lambda values: values,
 ):
-    values = weights.diagonal(offset=step, dim1=-2, dim2=-1)
-    return reduce(score(weights, values))
-
-
-def _share_of_rows(weights, values):
-    """How often the largest weight of a row stands on the token before."""
     n = weights.shape[-1]
-    hit = weights.argmax(dim=-1)[..., 1:] == torch.arange(n - 1)
-    return hit.to(weights.dtype).mean(dim=-1)
+    values = of(weights).diagonal(offset=step, dim1=axes[0], dim2=axes[1])
+    return reduce(score(rows(values), n, n - 1))
 
 
 PREVIOUS = Exercise(
@@ -82,8 +110,8 @@ PREVIOUS = Exercise(
     misconceptions=(
         Misconception(
             "the next token",
-            "The diagonal above the main one is the future, where a causal map has zeros. Rows are "
-            "queries, so the token before stands below it: column i − 1 of row i.",
+            "It is 0 for every head: the diagonal above the main one is the future, where a causal "
+            "map has zeros. The token before stands below: column i − 1 of row i.",
             {"step": 1},
         ),
         Misconception(
@@ -97,31 +125,80 @@ PREVIOUS = Exercise(
             {"step": -2},
         ),
         Misconception(
+            "two tokens before, but n − 1 of them",
+            "The diagonal is one too far from the main one: it holds the weights on i − 2.",
+            {"step": -2, "score": _over_queries},
+        ),
+        Misconception(
             "divided by n",
             "The first token has nothing before it, so there are n − 1 weights to average. With n, "
             "even a head that does nothing else stays below 1.",
-            {"score": lambda weights, values: values.sum(dim=-1) / weights.shape[-1]},
+            {"score": _over_n},
         ),
         Misconception(
             "summed, not averaged",
             "A sum grows with the length of the text, so two texts could not be compared.",
-            {"score": lambda weights, values: values.sum(dim=-1)},
+            {"score": _sum},
         ),
         Misconception(
             "how often it is the largest",
             "A row that gives 0.4 to the token before and 0.3 to two others is no full hit. Asked "
             "for is the weight itself, not the share of rows in which it is the largest.",
-            {"score": _share_of_rows},
+            {"of": _largest_in_row},
+        ),
+        Misconception(
+            "the largest instead of the mean",
+            "One query that looks back does not make a head that does. Take the mean over all.",
+            {"score": _top},
+        ),
+        Misconception(
+            "all earlier tokens",
+            "Asked for is the one token before, i − 1, not all that came earlier.",
+            {"of": _earlier, "step": -1},
+        ),
+        Misconception(
+            "query 1 left out",
+            "Positions count from 0, so query 1 has a token before it: 0.",
+            {"rows": lambda values: values[..., 1:]},
+        ),
+        Misconception(
+            "query 1 left out, but counted",
+            "Positions count from 0, so query 1 has a token before it, 0, and belongs to the sum.",
+            {
+                "rows": lambda values: values[..., 1:],
+                "score": _over_queries,
+            },
+        ),
+        Misconception(
+            "the last token left out",
+            "The last query, n − 1, has a token before it. A Python range ends before its end: "
+            "`range(1, n)`.",
+            {"rows": lambda values: values[..., :-1]},
+        ),
+        Misconception(
+            "the last token left out, but counted",
+            "The last query, n − 1, has a token before it and belongs to the sum. A Python range "
+            "ends before its end: `range(1, n)`.",
+            {
+                "rows": lambda values: values[..., :-1],
+                "score": _over_queries,
+            },
+        ),
+        Misconception(
+            "the diagonal of the first two axes",
+            "`diagonal` takes the first two axes if nothing else is said, and these may be layers, "
+            "texts or heads. Queries and keys are the last two: `dim1=-2, dim2=-1`.",
+            {"axes": (0, 1)},
         ),
         Misconception(
             "the last query only",
             "One row is one observation. Take the mean over all that have a token before.",
-            {"score": lambda weights, values: values[..., -1]},
+            {"rows": lambda values: values[..., -1:]},
         ),
         Misconception(
             "a number for each query",
             "The queries are averaged: one number for each leading index remains.",
-            {"score": lambda weights, values: values},
+            {"score": lambda values, n, queries: values},
         ),
         Misconception(
             "averaged over everything",
@@ -155,19 +232,54 @@ def induction_score(weights, period):
     return weights[..., query, followed].mean(dim=-1)
 
 
+def _read(weights, query, key):
+    return weights[..., query, key]
+
+
+def _all_copies(weights, query, key):
+    """What the queries give to the token that followed, in every copy before their own."""
+    n, shift = weights.shape[-1], query[:1] - key[:1]  # period − 1
+    back = torch.arange(n)[:, None] - torch.arange(n)
+    period = shift + 1
+    followed = (back % period == shift % period) & (back > 0)
+    return (weights * followed).sum(dim=-1)[..., query]
+
+
+def _oldest_copy(weights, query, key):
+    period = query[:1] - key[:1] + 1
+    return weights[..., query, query % period + 1]
+
+
+def _of_first_axes(weights, query, key):
+    """`weights.diagonal(offset)` without its axes."""
+    return weights.diagonal(offset=int(key[0] - query[0]))[..., int(key[0]) :]
+
+
+def _with_either_divisor(name, why, change):
+    """A wrong choice of queries: divided by their number, or by the right number."""
+    yield Misconception(name, why, change)
+    divided = f"{name}, divided by n − period"
+    yield Misconception(divided, why, {**change, "score": _over_queries})
+
+
 def _induction(
     weights,
     period,
     *,
     start=lambda period: period,
+    stop=lambda period, n: n,
     back=lambda period: period - 1,
+    of=lambda weights: weights,
     turn=lambda weights: weights,
-    score=lambda values, n: values.mean(dim=-1),
+    read=_read,
+    rows=lambda values: values,
+    score=_mean,
     reduce=lambda values: values,
 ):
-    weights, n = turn(weights), weights.shape[-1]
-    query = torch.arange(max(start(period), back(period)), n)
-    return reduce(score(weights[..., query, query - back(period)], n))
+    weights, n = turn(of(weights)), weights.shape[-1]
+    query = torch.arange(max(start(period), back(period)), stop(period, n))
+    values = read(weights, query, query - back(period))
+    return reduce(score(rows(values), n, n - period))
 
 
 INDUCTION = Exercise(
@@ -196,6 +308,7 @@ INDUCTION = Exercise(
         Case((_causal(4, 4, seed=1), 2), "one head, 4 tokens, period 2"),
         Case((_causal(2, 6, 6, seed=2), 3), "2 heads, 6 tokens, period 3"),
         Case((_causal(4, 2, 3, 10, 10, seed=3), 5), "4 layers, 2 texts, 3 heads, period 5"),
+        Case((_causal(7, 7, seed=6), 2), "7 tokens, period 2: three copies and a bit"),
         Case((_causal(3, 2, 11, 11, seed=4), 4), "11 tokens, period 4: three copies, one cut off"),
         Case((_causal(2, 8, 8, seed=5), 7), "8 tokens, period 7: one query"),
     ],
@@ -216,13 +329,13 @@ INDUCTION = Exercise(
             "One place after the last occurrence is enough: i − period + 1.",
             {"back": lambda period: period - 2},
         ),
-        Misconception(
+        *_with_either_divisor(
             "the last token of the first copy counted in",
             "The diagonal begins at row period − 1, in the first copy, where nothing has been "
             "repeated yet. Leave its first cell out.",
             {"start": lambda period: period - 1},
         ),
-        Misconception(
+        *_with_either_divisor(
             "one query too few",
             "The first token of the second copy, at i = period, counts as well: what followed it "
             "stands at 1.",
@@ -230,24 +343,84 @@ INDUCTION = Exercise(
         ),
         Misconception(
             "rows and columns exchanged",
-            "Row i is what query i gives. Transposed, the second copy would have to look into its "
-            "future, where a causal map has zeros.",
+            "It is 0 for every head. Row i is what query i gives; transposed, the second copy "
+            "would have to look into its future, where a causal map has zeros.",
             {"turn": lambda weights: weights.mT},
         ),
         Misconception(
             "divided by n",
             "The first copy has nothing to go on with. Divide by the n − period queries that have.",
-            {"score": lambda values, n: values.sum(dim=-1) / n},
+            {"score": _over_n},
+        ),
+        Misconception(
+            "divided by the period",
+            "That is the number of queries as long as there are two copies. In general there are "
+            "n − period.",
+            {"score": lambda values, n, queries: values.sum(dim=-1) / (n - queries)},
         ),
         Misconception(
             "summed, not averaged",
             "A sum grows with the number of copies, so two texts could not be compared.",
-            {"score": lambda values, n: values.sum(dim=-1)},
+            {"score": _sum},
+        ),
+        Misconception(
+            "how often it is the largest",
+            "Asked for is the weight itself, not the share of queries that give their largest "
+            "weight there.",
+            {"of": _largest_in_row},
+        ),
+        Misconception(
+            "the largest instead of the mean",
+            "One query that goes on with the pattern does not make a head that does. Take the mean "
+            "over all.",
+            {"score": _top},
+        ),
+        *_with_either_divisor(
+            "the second copy only",
+            "Every copy after the first has queries that count, the third too: i from `period` to "
+            "n − 1.",
+            {"stop": lambda period, n: min(2 * period, n)},
+        ),
+        Misconception(
+            "the second copy left out",
+            "The queries begin with the second copy, at i = period. With two copies nothing is "
+            "left, and a mean of nothing is NaN.",
+            {"start": lambda period: 2 * period},
+        ),
+        *_with_either_divisor(
+            "the last query left out",
+            "The last query, n − 1, counts as well. A Python range ends before its end: "
+            "`range(period, n)`.",
+            {"stop": lambda period, n: n - 1},
+        ),
+        Misconception(
+            "the wrong end of the diagonal cut off",
+            "The cell too many is the first one, row period − 1, in the first copy. The last query "
+            "counts.",
+            {"start": lambda period: period - 1, "stop": lambda period, n: n - 1},
+        ),
+        Misconception(
+            "all earlier copies added up",
+            "Asked for is the token that followed the last time, at i − period + 1; not, besides, "
+            "what followed in the copies before.",
+            {"read": _all_copies},
+        ),
+        Misconception(
+            "the first copy instead of the last one",
+            "In the third copy, the last time was in the second: i − period + 1, counted from the "
+            "query and not from the start of the text.",
+            {"read": _oldest_copy},
+        ),
+        Misconception(
+            "the diagonal of the first two axes",
+            "`diagonal` takes the first two axes if nothing else is said, and these may be layers, "
+            "texts or heads. Queries and keys are the last two: `dim1=-2, dim2=-1`.",
+            {"read": _of_first_axes},
         ),
         Misconception(
             "the last query only",
             "One row is one observation. Take the mean over all queries of the later copies.",
-            {"score": lambda values, n: values[..., -1]},
+            {"rows": lambda values: values[..., -1:]},
         ),
         Misconception(
             "averaged over everything",

@@ -4,6 +4,7 @@ import dis
 import functools
 import inspect
 import time
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,10 +14,11 @@ from torch import Tensor
 from attn_edu.exercises import calling
 from attn_edu.exercises.calling import AnswerError, NotAttemptedError, Printed, StoppedError, call
 from attn_edu.exercises.catalogue import exercise
-from attn_edu.exercises.comparing import form, product, same, to_tensor
+from attn_edu.exercises.comparing import form, plain, product, same, to_tensor
 from attn_edu.exercises.definition import Case, Exercise, Misconception
 from attn_edu.exercises.inputs import drawn
 from attn_edu.exercises.records import record
+from attn_edu.exercises.restoring import restored
 from attn_edu.exercises.result import Example, Result
 
 
@@ -71,17 +73,22 @@ def examine(one: Exercise, answer: Callable, draw: int = 0) -> Result:
     Args:
         draw: which random numbers the inputs are made of; 0 is the draw of `check`.
     """
-    not_attempted = Result(one.id, "not attempted", "Not attempted yet.")
     if answer is None or answer is ... or _is_empty(answer):
-        return not_attempted
+        return Result(one.id, "not attempted", "Not attempted yet.")
     message = _form_of_the_function(one, answer)
     if message:
         return Result(one.id, "form", message)
+    # Afterwards the random state of torch is as before. One thread: the inputs are tiny.
+    with restored(), torch.random.fork_rng(devices=[]):
+        torch.set_num_threads(1)
+        return _judged(one, answer, draw)
+
+
+def _judged(one: Exercise, answer: Callable, draw: int) -> Result:
     try:
-        with torch.random.fork_rng(devices=[]):  # afterwards the random state is as before
-            runs = _run(one, answer, draw)
+        runs = _run(one, answer, draw)
     except NotAttemptedError:
-        return not_attempted
+        return Result(one.id, "not attempted", "Not attempted yet.")
     wrong = sorted((run for run in runs if not run.right), key=lambda run: run.size)
     if not wrong:
         try:
@@ -97,7 +104,7 @@ def examine(one: Exercise, answer: Callable, draw: int = 0) -> Result:
     if beliefs:
         shown = next(run for run in wrong if run.problem is None)
         return _named(one, beliefs, shown, [run for run in wrong if run.problem])
-    return _unnamed(one, wrong[0], runs)
+    return _unnamed(one, wrong, runs)
 
 
 def _named(one: Exercise, beliefs: tuple[Misconception, ...], shown: _Run, failed: list) -> Result:
@@ -108,16 +115,21 @@ def _named(one: Exercise, beliefs: tuple[Misconception, ...], shown: _Run, faile
     return Result(one.id, "misconception", message, name, _example(one, shown))
 
 
-def _unnamed(one: Exercise, shown: _Run, runs: list[_Run]) -> Result:
-    message = shown.problem or form(shown.got, shown.expected)
-    if message:
-        return Result(one.id, "form", message, example=_example(one, shown))
+def _unnamed(one: Exercise, wrong: list[_Run], runs: list[_Run]) -> Result:
+    shown, last = wrong[0], wrong[-1]
+    message = wrong_form = shown.problem or form(shown.got, shown.expected)
+    if not message:
+        comparable = last.problem is None and form(last.got, last.expected) is None
+        clue = one.clue(last.got, last.expected) if comparable else ""
+        message = "The numbers differ from the reference"
+        message += f". {clue}" if clue else ", and in no way that this exercise knows."
     right = [run.case.note for run in runs if run.right]
-    message = "The numbers differ from the reference, and in no way that this exercise knows."
     if right:
         more = f"; and {len(right) - 3} more" if len(right) > 3 else ""
+        message += "" if message.endswith((".", "?")) else "."
         message += f" It is right for: {'; '.join(right[:3])}{more}."
-    return Result(one.id, "wrong", message, example=_example(one, shown))
+    status = "form" if wrong_form else "wrong"
+    return Result(one.id, status, message, example=_example(one, shown))
 
 
 def _example(one: Exercise, run: _Run) -> Example:
@@ -127,7 +139,7 @@ def _example(one: Exercise, run: _Run) -> Example:
 
 def _is_empty(answer: Callable) -> bool:
     """Whether the body of the function does nothing: a docstring, ``...``, ``pass``."""
-    code = getattr(answer, "__code__", None)
+    code = answer.__code__ if isinstance(answer, types.FunctionType) else None
     if code is None:
         return False
     doing = {step.opname for step in dis.get_instructions(code)}
@@ -144,7 +156,7 @@ def _form_of_the_function(one: Exercise, answer: Callable) -> str | None:
         )
     try:
         signature = inspect.signature(answer)
-    except (TypeError, ValueError):  # a builtin that does not tell
+    except Exception:  # a builtin that does not tell, or an object that fails when asked
         return None
     try:
         signature.bind(*one.arguments)
@@ -183,13 +195,15 @@ def _run(one: Exercise, answer: Callable, draw: int) -> list[_Run]:
             run.problem = str(problem)
         finally:
             run.printed = printed.text()
-    _call_again(one, answer, runs[0], max(end - time.monotonic(), 0.01))
+    wrong = [run for run in runs if run.problem is None and not run.right]
+    if wrong:
+        _call_again(one, answer, max(wrong, key=lambda run: run.size), end - time.monotonic())
     return runs
 
 
 def _call_again(one: Exercise, answer: Callable, run: _Run, seconds: float) -> None:
     """The same input must give the same answer: no fresh random weights in each call."""
-    if run.problem or run.right:
+    if seconds <= 0:
         return
     try:
         value = call(answer, _copies(run.case.arguments), seconds, Printed())
@@ -202,9 +216,17 @@ def _call_again(one: Exercise, answer: Callable, run: _Run, seconds: float) -> N
 
 def _changed(one: Exercise, before: tuple, after: tuple) -> str | None:
     for name, x, y in zip(one.arguments, before, after):
-        if isinstance(x, Tensor) and not (x.shape == y.shape and x.equal(y)):
+        if isinstance(x, Tensor) and not _equal(x, y):
             return f"It changed its input `{name}`. Work on a copy, without `_` methods or `[…] =`."
     return None
+
+
+def _equal(before: Tensor, after: Tensor) -> bool:
+    try:
+        after = plain(after)
+    except Exception:  # nothing is left of it
+        return False
+    return before.shape == after.shape and before.dtype == after.dtype and before.equal(after)
 
 
 @functools.cache

@@ -55,6 +55,8 @@ class Exercise:
         minutes, difficulty: for the reader's choice; difficulty from 1 to 3.
         too_much: called with a right answer; the misconception of one that does more work than the
             exercise allows (a product too many, a whole row at once), else None.
+        clue: called with the values of a wrong answer that no misconception explains, and those
+            expected, of the same shape; a sentence on where the error is, or nothing.
         normal_form: turns another accepted form of an answer into the reference's own, for
             example a mask with an axis of 1 for the queries; leaves everything else alone.
     """
@@ -73,6 +75,7 @@ class Exercise:
     difficulty: int
     normal_form: Callable[[Tensor], Tensor] = lambda answer: answer
     too_much: Callable[[Callable], Misconception | None] = lambda answer: None
+    clue: Callable[[Tensor, Tensor], str] = lambda got, expected: ""
 
     @property
     def points(self) -> int:

@@ -98,7 +98,9 @@ def test_no_two_misconceptions_look_the_same(one):
                 found.append(None)
         return found
 
-    of = {belief.name: outputs(belief) for belief in one.misconceptions}
+    # What is right in value is told apart by its work: see `too_much`.
+    by_value = [x for x in one.misconceptions if one.too_much(one.wrong(x)) is not x]
+    of = {belief.name: outputs(belief) for belief in by_value}
     for a, b in itertools.combinations(of, 2):
         pairs = zip(of[a], of[b])
         assert any(

@@ -523,7 +523,7 @@ BY_HAND = [
     ),
     ("08.causal_linear_attention", future_in_the_denominator, "denominator of the whole sentence"),
     ("09.online_softmax", lambda s, tile: s.softmax(-1), "the whole row at once"),
-    ("09.online_softmax", lambda s, tile: s - s.logsumexp(-1, True), None),
+    ("09.online_softmax", lambda s, tile: s - s.logsumexp(-1, True), "logarithms of the weights"),
     (
         "09.online_softmax",
         lambda s, tile: (s - s.logsumexp(-1, True)).exp(),
