@@ -2,6 +2,8 @@
 
 import math
 
+import torch
+
 from attn_edu.exercises.definition import Misconception
 
 
@@ -21,6 +23,10 @@ def _multiplied(scores, mask, softmax):
     return softmax(scores * mask)
 
 
+def _big_negative_added(scores, mask, softmax):
+    return softmax(scores - 1e6 * ~mask)
+
+
 def _after(scores, mask, softmax):
     return softmax(scores) * mask
 
@@ -33,26 +39,38 @@ def _as_it_is(weights, mask):
     return weights
 
 
+def _past(mask, scores):
+    return torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+
+
+def _past_as_well(mask, scores):
+    return _past(mask, scores) if mask is None else mask & _past(mask, scores)
+
+
 def weights(
     query,
     key,
     mask,
     *,
+    product=lambda query, key: query @ key.mT,
     scale=lambda query, key: 1 / math.sqrt(query.shape[-1]),
     axis=-1,
+    late=lambda weights, d: weights,
     polarity=lambda mask: mask,
+    seen=lambda mask, scores: mask,
     hide=_minus_inf,
     blind=_zeros,
 ):
     """The weights (…, n_query, n_key), with a keyword for each thing that may go wrong."""
 
     def softmax(scores):
-        return axis(scores) if callable(axis) else scores.softmax(dim=axis)
+        weights = axis(scores) if callable(axis) else scores.softmax(dim=axis)
+        return late(weights, query.shape[-1])
 
-    scores = query @ key.mT * scale(query, key)
+    scores = product(query, key) * scale(query, key)
+    mask = seen(mask if mask is None else polarity(mask), scores)
     if mask is None:
         return softmax(scores)
-    mask = polarity(mask)
     return blind(hide(scores, mask, softmax), mask)
 
 
@@ -75,6 +93,12 @@ BELIEFS = (
         {"axis": 1},
     ),
     Misconception(
+        "softmax over axis 0",
+        "Axis 0 is the batch, or the queries where there is no batch. The axis of the keys is the "
+        "last one: `dim=-1`.",
+        {"axis": 0},
+    ),
+    Misconception(
         "softmax over all scores at once",
         "Each row of its own sums to 1, not the whole matrix.",
         {"axis": lambda scores: scores.flatten(-2).softmax(dim=-1).view_as(scores)},
@@ -83,6 +107,12 @@ BELIEFS = (
         "no softmax",
         "Scores may be negative and of any size; the softmax makes a row of weights of them.",
         {"axis": lambda scores: scores},
+    ),
+    Misconception(
+        "softmax without its denominator",
+        "`exp` makes every score positive, but a row sums to 1 only after it is divided by its "
+        "sum.",
+        {"axis": lambda scores: scores.exp()},
     ),
     Misconception(
         "not scaled",
@@ -105,6 +135,32 @@ BELIEFS = (
         {"scale": lambda query, key: 1 / math.sqrt(key.shape[-2])},
     ),
     Misconception(
+        "scaled after the softmax",
+        "√d tames the scores, so they are divided before the softmax. After it, the rows no longer "
+        "sum to 1, and they are as sharp as without a scale.",
+        {
+            "scale": lambda query, key: 1.0,
+            "late": lambda weights, d: weights / math.sqrt(d),
+        },
+    ),
+    Misconception(
+        "key reshaped instead of transposed",
+        "A reshape to (…, d, n_key) keeps the order in memory, so a column holds pieces of several "
+        "keys. `key.mT` exchanges the two axes.",
+        {"product": lambda query, key: query @ key.reshape(*key.shape[:-2], *key.mT.shape[-2:])},
+    ),
+    Misconception(
+        "the future hidden as well",
+        "Here a query may see the keys that come after it, unless the mask hides them.",
+        {"seen": _past_as_well},
+    ),
+    Misconception(
+        "the future hidden instead of what the mask hides",
+        "What may be seen is in the mask. A triangle (or `is_causal=True`) is another mask, and "
+        "here it takes the place of the one that is given.",
+        {"seen": _past},
+    ),
+    Misconception(
         "mask upside down",
         "`True` means may attend. Here what should be hidden is seen, and the rest is hidden. "
         "(`nn.MultiheadAttention` uses the opposite convention.)",
@@ -112,12 +168,12 @@ BELIEFS = (
     ),
     Misconception(
         "mask of 0 and 1 added to the scores",
-        "Adding 1 to a visible score hides nothing: the others keep almost their full weight. "
-        "What is hidden needs −∞.",
+        "A difference of 1 in the scores hides nothing: what should be hidden keeps a good part of "
+        "its weight. It needs −∞.",
         {"hide": _added, "blind": _as_it_is},
     ),
     Misconception(
-        "scores multiplied by the mask",
+        "hidden scores set to 0",
         "A score of 0 is a score like any other, and e⁰ = 1. What is hidden needs −∞.",
         {"hide": _multiplied, "blind": _as_it_is},
     ),
@@ -143,5 +199,11 @@ BELIEFS = (
         "A row that is all equally hidden (by a big negative number, say) becomes uniform, and so "
         "it looks at padding. It must be 0.",
         {"hide": _big_negative, "blind": _as_it_is},
+    ),
+    Misconception(
+        "a query that may see nothing keeps the weights it had without a mask",
+        "A big negative number is added to every score of such a row, and the softmax does not "
+        "notice what all have in common. The row must be 0.",
+        {"hide": _big_negative_added, "blind": _as_it_is},
     ),
 )

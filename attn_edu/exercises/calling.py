@@ -4,12 +4,13 @@ import contextlib
 import ctypes
 import io
 import itertools
+import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import torch
+from attn_edu.exercises.restoring import restored
 
 SECONDS = 5.0  # for all calls of one check, on tiny inputs
 _MOST_PRINTED = 10_000  # characters
@@ -50,7 +51,7 @@ def call(function: Callable, arguments: tuple, seconds: float, printed: Printed)
         NotAttemptedError: it raised a bare ``NotImplementedError``.
     """
     try:
-        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), _restored():
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), restored():
             if _alarm_is_possible():
                 return _call_with_alarm(function, arguments, seconds)
             return _call_in_thread(function, arguments, seconds)
@@ -69,7 +70,16 @@ def call(function: Callable, arguments: tuple, seconds: float, printed: Printed)
         if isinstance(error, NotImplementedError) and not said:
             raise NotAttemptedError from None
         what = type(error).__name__ + (f": {said[0][:300]}" if said else "")
-        raise AnswerError(f"It raised {what}{_where(function, error)}") from None
+        advice = _advice(error, said)
+        raise AnswerError(f"It raised {what}{_where(function, error)}{advice}") from None
+
+
+def _advice(error: BaseException, said: list[str]) -> str:
+    if isinstance(error, RecursionError):
+        return ". Does it call itself without end?"
+    if isinstance(error, MemoryError) or (said and "tried to allocate" in said[0]):
+        return ". It asks for more memory than there is; the inputs are tiny."
+    return ""
 
 
 def _said(error: BaseException) -> list[str]:
@@ -90,27 +100,18 @@ def _where(function: Callable, error: BaseException) -> str:
     return f" (in line {line} of it)" if line else ""
 
 
-@contextlib.contextmanager
-def _restored() -> Iterator[None]:
-    """Default dtype, default device and gradient mode are afterwards as they were."""
-    dtype, gradients = torch.get_default_dtype(), torch.is_grad_enabled()
-    device = torch.get_default_device()
-    try:
-        yield
-    finally:
-        if torch.get_default_device() != device:
-            torch.set_default_device(None if device.type == "cpu" else device)
-        torch.set_default_dtype(dtype)
-        torch.set_grad_enabled(gradients)
-
-
 def _alarm_is_possible() -> bool:
     return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
 
 
 def _inside(function: Callable, arguments: tuple) -> object:
-    """The only frame below which an alarm may strike."""
-    return function(*arguments)
+    """The only frame below which an alarm may strike, and out of which no forked copy comes."""
+    process = os.getpid()
+    try:
+        return function(*arguments)
+    finally:
+        if os.getpid() != process:
+            os._exit(0)
 
 
 def _call_with_alarm(function: Callable, arguments: tuple, seconds: float) -> object:
@@ -151,7 +152,7 @@ def _call_in_thread(function: Callable, arguments: tuple, seconds: float) -> obj
 
     def run():
         try:
-            outcome["value"] = function(*arguments)
+            outcome["value"] = _inside(function, arguments)
         except BaseException as error:
             outcome["error"] = error
 

@@ -24,14 +24,20 @@ def _path_length(
     window,
     *,
     rnn=lambda n: n - 1,
-    cnn=lambda n, window: math.ceil((n - 1) / (window - 1)),
+    gaps=lambda n: n - 1,
+    reach=lambda window: window - 1,
+    whole=math.ceil,
+    layers=lambda gaps, reach, whole: whole(gaps / reach),
     attention=lambda n: 1,
 ):
-    return {"rnn": rnn(n), "cnn": cnn(n, window), "attention": attention(n)}[kind]
+    cnn = layers(gaps(n), reach(window), whole)
+    return {"rnn": rnn(n), "cnn": cnn, "attention": attention(n)}[kind]
 
 
 def _path_cases():
-    sizes = [(4, 3), (11, 4), (13, 5), (30, 7), (6, 9), *more(5, range(3, 90), range(3, 12))]
+    sizes = [(4, 3), (8, 3), (11, 4), (13, 5), (6, 9), (5, 13)]
+    sizes += [(26, 7), (27, 3), (30, 7), (65, 5), (97, 12)]  # no two wrong formulas agree on all
+    sizes += more(5, range(3, 90), range(3, 12))
     return [
         Case((n, kind, window), f"n = {n}, {kind}, window = {window}")
         for n, window in sizes
@@ -70,42 +76,81 @@ PATH_LENGTH = Exercise(
         Misconception(
             "a layer reaches as far as its window is wide",
             "The window includes the word itself, so a layer reaches window − 1 words back.",
-            {"cnn": lambda n, window: math.ceil((n - 1) / window)},
+            {"reach": lambda window: window},
         ),
         Misconception(
             "n / window layers",
             "There are n − 1 gaps to cross, and a layer crosses window − 1 of them.",
-            {"cnn": lambda n, window: math.ceil(n / window)},
+            {"gaps": lambda n: n, "reach": lambda window: window},
+        ),
+        Misconception(
+            "one layer too many when nothing is left over",
+            "n − 1 gaps are crossed, window − 1 a layer. Rounding n / (window − 1) up, or adding 1 "
+            "to a quotient rounded down, goes wrong where the gaps divide evenly.",
+            {"gaps": lambda n: n},
+        ),
+        Misconception(
+            "one layer more than n // window",
+            "There are n − 1 gaps to cross, and a layer crosses window − 1 of them. One layer more "
+            "is needed only when the quotient is not whole.",
+            {"gaps": lambda n: n + 1, "reach": lambda window: window},
         ),
         Misconception(
             "rounded down",
             "A part of a layer does not exist. What is left over needs one layer more: round up.",
-            {"cnn": lambda n, window: (n - 1) // (window - 1)},
+            {"whole": math.floor},
+        ),
+        Misconception(
+            "rounded to the nearest whole number",
+            "A part of a layer does not exist. Whatever is left over needs one layer more: round "
+            "up.",
+            {"whole": round},
         ),
         Misconception(
             "not rounded to whole layers",
             "A part of a layer does not exist: round up to the next whole number.",
-            {"cnn": lambda n, window: (n - 1) / (window - 1)},
+            {"whole": lambda layers: layers},
         ),
         Misconception(
             "one layer of a convolution sees everything",
             "One layer sees one window. To reach further, layers are stacked.",
-            {"cnn": lambda n, window: 1},
+            {"layers": lambda gaps, reach, whole: 1},
+        ),
+        Misconception(
+            "a convolution goes one word at a time",
+            "A layer sees a whole window at once, and so it crosses window − 1 gaps.",
+            {"reach": lambda window: 1},
         ),
         Misconception(
             "reach multiplied from layer to layer",
             "Layers add window − 1 each. Their reach multiplies only when they are dilated.",
-            {"cnn": lambda n, window: math.ceil(math.log(n, window))},
+            {
+                "reach": lambda window: window - 1,
+                "layers": lambda gaps, reach, whole: whole(math.log(gaps + 1, reach + 1)),
+            },
+        ),
+        Misconception(
+            "reach doubled from layer to layer",
+            "Layers add window − 1 each. Their reach doubles only when they are dilated so.",
+            {
+                "reach": lambda window: window - 1,
+                "layers": lambda gaps, reach, whole: whole(math.log2(gaps + 1)),
+            },
         ),
         Misconception(
             "half of the window lies in the future",
             "Here the window ends at the word itself: all of its window − 1 others come before it.",
-            {"cnn": lambda n, window: math.ceil((n - 1) / (window // 2))},
+            {"reach": lambda window: window // 2},
         ),
         Misconception(
             "attention walks from word to word",
             "Attention compares every word with every other in one layer, whatever the distance.",
             {"attention": lambda n: n - 1},
+        ),
+        Misconception(
+            "attention visits all n words one by one",
+            "Attention compares every word with every other in one layer, however many there are.",
+            {"attention": lambda n: n},
         ),
         Misconception(
             "work counted instead of steps",
@@ -139,11 +184,18 @@ def _gradient_decay(
     norms,
     *,
     steps=lambda n: n - 1,
-    ratio=lambda norms: norms[-1] / norms[0],
+    turn=lambda norms: norms,
     per_step=lambda ratio, steps: ratio ** (1 / steps),
-    mean=None,
+    factor=lambda norms, steps, per_step: per_step(norms[-1] / norms[0], steps),
+    told=lambda decay: decay,
 ):
-    return mean(norms) if mean else per_step(ratio(norms), steps(len(norms)))
+    return told(factor(turn(norms), steps(len(norms)), per_step))
+
+
+def _slope(norms, steps, per_step):
+    place = torch.arange(len(norms), dtype=norms.dtype)
+    place = place - place.mean()
+    return ((place @ norms.log()) / (place @ place)).exp()
 
 
 def _decay_cases():
@@ -164,7 +216,7 @@ GRADIENT_DECAY = Exercise(
     statement=(
         "`norms` (n,) holds gradient norms at the distances 0, 1, …, n − 1. Return the one factor "
         "that, applied at every step, leads from the first norm to the last: "
-        "norms[0] · decayⁿ⁻¹ = norms[n − 1]."
+        "norms[0] · decayⁿ⁻¹ = norms[n − 1], with n ≥ 2. All norms are positive."
     ),
     starter="def gradient_decay(norms):\n    ...  # your code here\n",
     reference=gradient_decay,
@@ -183,7 +235,7 @@ GRADIENT_DECAY = Exercise(
         Misconception(
             "upside down",
             "A factor below 1 means decay: divide the last norm by the first.",
-            {"ratio": lambda norms: norms[0] / norms[-1]},
+            {"turn": lambda norms: norms.flip(0)},
         ),
         Misconception(
             "the decay over all steps",
@@ -203,17 +255,39 @@ GRADIENT_DECAY = Exercise(
         Misconception(
             "the arithmetic mean of the ratios",
             "Ratios multiply, so their average is a geometric mean: uneven steps show the gap.",
-            {"mean": lambda norms: (norms[1:] / norms[:-1]).mean()},
+            {"factor": lambda norms, steps, per_step: (norms[1:] / norms[:-1]).mean()},
         ),
         Misconception(
             "a difference instead of a factor",
             "A gradient shrinks by a factor at each step, not by an amount.",
-            {"mean": lambda norms: (norms[-1] - norms[0]) / (len(norms) - 1)},
+            {"factor": lambda norms, steps, per_step: (norms[-1] - norms[0]) / steps},
         ),
         Misconception(
             "only the first step",
             "One step may be unusual. The factor asked for leads from the first norm to the last.",
-            {"mean": lambda norms: norms[1] / norms[0]},
+            {"factor": lambda norms, steps, per_step: norms[1] / norms[0]},
+        ),
+        Misconception(
+            "only the last step",
+            "One step may be unusual. The factor asked for leads from the first norm to the last.",
+            {"factor": lambda norms, steps, per_step: norms[-1] / norms[-2]},
+        ),
+        Misconception(
+            "a line fitted to the logarithms",
+            "A fit goes through the middle of all norms. The factor asked for leads from the first "
+            "norm to the last, whatever lies between.",
+            {"factor": _slope},
+        ),
+        Misconception(
+            "the loss of a step instead of what is left",
+            "What is asked for is the factor itself, the part that is left after a step, and not "
+            "1 minus it.",
+            {"told": lambda decay: 1 - decay},
+        ),
+        Misconception(
+            "1 / n − 1 for 1 / (n − 1)",
+            "Python divides before it subtracts: the exponent needs brackets around n − 1.",
+            {"per_step": lambda ratio, steps: ratio ** (1 / (steps + 1) - 1)},
         ),
     ),
     hints=(

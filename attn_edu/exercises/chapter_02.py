@@ -20,9 +20,17 @@ def scores(query, key):
     return query @ key.mT  # (…, n_query, d) @ (…, d, n_key)
 
 
-def _scores(query, key, *, product=lambda q, k: q @ k.mT, factor=lambda d: 1.0, after=None):
-    result = product(query, key) * factor(query.shape[-1])
-    return after(result) if after else result
+def _scores(
+    query,
+    key,
+    *,
+    exchanged=False,
+    product=lambda q, k: q @ k.mT,
+    factor=lambda d: 1.0,
+    after=lambda s: s,
+):
+    query, key = (key, query) if exchanged else (query, key)
+    return after(product(query, key) * factor(query.shape[-1]))
 
 
 def _unit(x):
@@ -61,7 +69,13 @@ SCORES = Exercise(
         Misconception(
             "keys ask and queries answer",
             "There is one row for each query and one column for each key: query first.",
-            {"product": lambda q, k: k @ q.mT},
+            {"exchanged": True},
+        ),
+        Misconception(
+            "key reshaped instead of transposed",
+            "A reshape to (…, d, n_key) keeps the order in memory, so a column holds pieces of "
+            "several keys. `key.mT` exchanges the two axes.",
+            {"product": lambda q, k: q @ k.reshape(*k.shape[:-2], *k.mT.shape[-2:])},
         ),
         Misconception(
             "already divided by √d",
@@ -82,6 +96,12 @@ SCORES = Exercise(
             "distance instead of dot product",
             "The score is the sum of the products of the coordinates, not how far apart they are.",
             {"product": lambda q, k: torch.cdist(q, k)},
+        ),
+        Misconception(
+            "the negative of a distance",
+            "A small distance and a large dot product are not the same: the dot product also grows "
+            "with the lengths of the two vectors.",
+            {"product": lambda q, k: -torch.cdist(q, k)},
         ),
         Misconception(
             "already through the softmax",
@@ -135,11 +155,11 @@ def _masks():
 
 def _weights_cases():
     padding, own = _masks()
-    query, key = normal(2, 5, 4, seed=1) * 1.5, normal(2, 7, 4, seed=2) * 1.5
+    query, key = normal(2, 5, 6, seed=1) * 1.5, normal(2, 7, 6, seed=2) * 1.5
     small = _tensor([2, 0, 0, 0], [0, 2, 0, 0]), _tensor([2, 0, 0, 0], [0, 3, 0, 0], [1, 1, 0, 0])
     hidden = torch.tensor([[True, False, True], [True, True, False]])
     blind = torch.tensor([[True, False, True], [False, False, False]])
-    heads = normal(2, 3, 5, 4, seed=3), normal(2, 3, 7, 4, seed=4)
+    heads = normal(2, 3, 5, 8, seed=3), normal(2, 3, 7, 8, seed=4)
     return [
         Case((*small, None), "2 queries, 3 keys, no mask"),
         Case((*small, hidden), "2 queries, 3 keys, one hidden from each query"),
@@ -159,7 +179,7 @@ def _attention_cases():
     for i, case in enumerate(_weights_cases()):
         query, key, mask = case.arguments
         shape = key.shape[:-1]  # (…, n_key)
-        value = by_hand.expand(*shape, 2) if shape[-1] == 3 else normal(*shape, 6, seed=20 + i)
+        value = by_hand.expand(*shape, 2) if shape[-1] == 3 else normal(*shape, 4, seed=20 + i)
         cases.append(Case((query, key, value, mask), case.note))
     square = [normal(2, 5, 4, seed=30 + i) for i in range(3)]
     return [*cases, Case((*square, None), "as many values as queries, all of one width")]
@@ -248,22 +268,24 @@ def _padding(
     lengths,
     n,
     *,
-    sees=lambda position, length, n: position < length,
+    of_each=lambda lengths: lengths,
+    more=0,
     width=lambda lengths, n: n,
+    place=lambda position, n: position,
+    polarity=lambda mask: mask,
     form=lambda mask: mask,
 ):
-    positions = torch.arange(width(lengths, n))
-    return form(sees(positions, lengths[:, None], n))
+    position = place(torch.arange(width(lengths, n)), n)
+    return form(polarity(position < of_each(lengths)[:, None] + more))
 
 
 def _additive(mask):
     return torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
 
 
-def _without_query_axes(mask):
-    """(batch, 1, n) or (batch, 1, 1, n) -> (batch, n); anything else as it is."""
-    extra = mask.shape[1:-1]
-    return mask.flatten(0, -2) if extra and all(size == 1 for size in extra) else mask
+def _without_query_axis(mask):
+    """(batch, 1, n) -> (batch, n); anything else as it is."""
+    return mask.squeeze(1) if mask.ndim == 3 else mask
 
 
 PADDING_MASK = Exercise(
@@ -300,22 +322,28 @@ PADDING_MASK = Exercise(
         Misconception(
             "mask upside down",
             "`True` means may attend, so it marks the real words, not the padding.",
-            {"sees": lambda position, length, n: position >= length},
+            {"polarity": lambda mask: ~mask},
         ),
         Misconception(
             "one word too many",
             "Positions are counted from 0: the last real word has the position length − 1.",
-            {"sees": lambda position, length, n: position <= length},
+            {"more": 1},
         ),
         Misconception(
             "one word too few",
             "Positions are counted from 0: the position length − 1 is still a real word.",
-            {"sees": lambda position, length, n: position < length - 1},
+            {"more": -1},
         ),
         Misconception(
             "padding at the start",
             "Here the padding is at the end of each sequence: the real words come first.",
-            {"sees": lambda position, length, n: position >= n - length},
+            {"place": lambda position, n: n - 1 - position},
+        ),
+        Misconception(
+            "one length for all sequences",
+            "Each sequence has a length of its own. Compared with the longest alone, the words "
+            "that the shorter ones do not have are open.",
+            {"of_each": lambda lengths: lengths.max().expand(len(lengths))},
         ),
         Misconception(
             "as wide as the longest sequence",
@@ -350,7 +378,7 @@ PADDING_MASK = Exercise(
     ),
     minutes=5,
     difficulty=1,
-    normal_form=_without_query_axes,
+    normal_form=_without_query_axis,
 )
 
 EXERCISES = (SCORES, ATTENTION_WEIGHTS, SCALED_DOT_PRODUCT_ATTENTION, PADDING_MASK)

@@ -30,6 +30,11 @@ def _interleaved(x, n_heads):
     return x.unflatten(-1, (-1, n_heads)).permute(0, 3, 1, 2)
 
 
+def _transposed_first(x, n_heads):
+    batch, n, d_model = x.shape
+    return x.mT.reshape(batch, n_heads, n, d_model // n_heads)
+
+
 def _split(x, n_heads, *, layout=split_heads):
     return layout(x, n_heads)
 
@@ -67,6 +72,12 @@ SPLIT_HEADS = Exercise(
             "in memory, so a head gets whole words instead of a slice of every word. Cut the last "
             "axis, then transpose.",
             {"layout": _by_view},
+        ),
+        Misconception(
+            "transposed before the features are cut",
+            "The order matters: cut the features of every word first, then exchange the axes of "
+            "words and heads. Transposed first, a reshape cuts across both.",
+            {"layout": _transposed_first},
         ),
         Misconception(
             "not transposed",
@@ -119,6 +130,10 @@ def _reshaped(x):
     return x.reshape(batch, n, n_heads * d_head)
 
 
+def _dealt_back(x):
+    return x.permute(0, 2, 3, 1).flatten(-2)
+
+
 def _merge(x, *, layout=merge_heads):
     return layout(x)
 
@@ -157,7 +172,13 @@ MERGE_HEADS = Exercise(
         Misconception(
             "heads interleaved",
             "The features of head 0 stay together and come first, then those of head 1.",
-            {"layout": lambda x: x.permute(0, 2, 3, 1).flatten(-2)},
+            {"layout": _dealt_back},
+        ),
+        Misconception(
+            "words exchanged with features instead of heads",
+            "The axes to exchange are those of heads and words, `x.transpose(1, 2)`. Then the "
+            "features of a word can be laid side by side.",
+            {"layout": lambda x: x.mT.reshape(len(x), x.shape[2], -1)},
         ),
         Misconception(
             "heads averaged",
@@ -210,20 +231,32 @@ def _multi_head(
     w_out,
     n_heads,
     *,
+    order=lambda x: x,
     apply=lambda x, w: x @ w,
     value=lambda x, w_value, apply: apply(x, w_value),
+    roles=lambda query, key, value: (query, key, value),
     heads=lambda n_heads: n_heads,
     split=split_heads,
-    scale=lambda d_head, n_heads: 1 / math.sqrt(d_head),
+    scale=lambda query, n_heads: 1 / math.sqrt(query.shape[-1]),
+    seen=lambda scores: scores,
     axis=-1,
     merge=merge_heads,
-    out=lambda merged, w_out, apply: apply(merged, w_out),
+    apply_out=lambda merged, w_out: merged @ w_out,
 ):
-    n_heads = heads(n_heads)
-    query, key = (split(apply(x, w), n_heads) for w in (w_query, w_key))
-    scores = query @ key.mT * scale(query.shape[-1], n_heads)
-    output = scores.softmax(dim=axis) @ split(value(x, w_value, apply), n_heads)
-    return out(merge(output), w_out, apply)
+    x, n_heads = order(x), heads(n_heads)
+    projected = roles(apply(x, w_query), apply(x, w_key), value(x, w_value, apply))
+    query, key, value = (split(each, n_heads) for each in projected)
+    scores = seen(query @ key.mT * scale(query, n_heads))
+    weights = axis(scores) if callable(axis) else scores.softmax(dim=axis)
+    return order(apply_out(merge(weights @ value), w_out))
+
+
+def _turned(x, w):
+    return x @ w.mT
+
+
+def _past(scores):
+    return scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1) == 1, -math.inf)
 
 
 def _multi_head_cases():
@@ -275,27 +308,46 @@ MULTI_HEAD_ATTENTION = Exercise(
             "attention across heads instead of words",
             "Without the transpose the last two axes are (n_heads, d_head): at each word the heads "
             "are compared with each other, and no word ever looks at another.",
-            {"split": lambda x, h: x.unflatten(-1, (h, -1)), "merge": lambda x: x.flatten(-2)},
+            {
+                "heads": lambda n_heads: n_heads,
+                "split": lambda x, h: x.unflatten(-1, (h, -1)),
+                "merge": lambda x: x.flatten(-2),
+            },
         ),
         Misconception(
             "features dealt out in turn",
             "Head 0 gets the first d_head features, not every n_heads-th one.",
-            {"split": _interleaved, "merge": lambda x: x.permute(0, 2, 3, 1).flatten(-2)},
+            {"split": _interleaved},
+        ),
+        Misconception(
+            "heads interleaved",
+            "When the heads are merged, the features of head 0 stay together and come first.",
+            {"merge": _dealt_back},
         ),
         Misconception(
             "scaled by √d_model",
             "A head's dot product runs over d_head features, so the scale is 1/√d_head.",
-            {"scale": lambda d_head, n_heads: 1 / math.sqrt(d_head * n_heads)},
+            {"scale": lambda query, n_heads: 1 / math.sqrt(query.shape[-1] * n_heads)},
         ),
         Misconception(
             "not scaled",
             "Divide the scores by √d_head, as with one head.",
-            {"scale": lambda d_head, n_heads: 1.0},
+            {"scale": lambda query, n_heads: 1.0},
         ),
         Misconception(
             "divided by d_head",
             "The standard deviation of a dot product grows with √d_head, not with d_head.",
-            {"scale": lambda d_head, n_heads: 1 / d_head},
+            {"scale": lambda query, n_heads: 1 / query.shape[-1]},
+        ),
+        Misconception(
+            "multiplied by √d_head",
+            "The scale makes the scores smaller: divide by √d_head.",
+            {"scale": lambda query, n_heads: math.sqrt(query.shape[-1])},
+        ),
+        Misconception(
+            "scaled by the number of words",
+            "The length of the sentence is another axis. d_head is the last axis of a split query.",
+            {"scale": lambda query, n_heads: 1 / math.sqrt(query.shape[-2])},
         ),
         Misconception(
             "softmax over the queries",
@@ -308,14 +360,68 @@ MULTI_HEAD_ATTENTION = Exercise(
             {"axis": 1},
         ),
         Misconception(
+            "softmax over the batch",
+            "No sentence of a batch may change another: the rows must sum to 1 (`dim=-1`).",
+            {"axis": 0},
+        ),
+        Misconception(
+            "no softmax",
+            "Scores may be negative and of any size; the softmax makes a row of weights of them.",
+            {"axis": lambda scores: scores},
+        ),
+        Misconception(
+            "the future hidden",
+            "There is no mask here: every word sees every word, also those that come after it.",
+            {"seen": _past},
+        ),
+        Misconception(
+            "batch taken for the sequence",
+            "The batch is the first axis here, and words attend to the words of their own "
+            "sentence. (`nn.MultiheadAttention` has the words first unless it is told "
+            "`batch_first=True`.)",
+            {"order": lambda x: x.transpose(0, 1)},
+        ),
+        Misconception(
             "no output projection",
             "`w_out` is missing: without it the heads never mix.",
-            {"out": lambda merged, w_out, apply: merged},
+            {"apply_out": lambda merged, w_out: merged},
         ),
         Misconception(
             "weights transposed",
             "Here a weight is applied as `x @ w`. (`nn.Linear` keeps the transposed matrix.)",
-            {"apply": lambda x, w: x @ w.mT},
+            {"apply": _turned, "apply_out": _turned},
+        ),
+        Misconception(
+            "w_out transposed",
+            "Here a weight is applied as `x @ w`, and so is `w_out`.",
+            {"apply_out": _turned},
+        ),
+        Misconception(
+            "w_query, w_key and w_value transposed",
+            "Here a weight is applied as `x @ w`. (`nn.Linear` keeps the transposed matrix.)",
+            {"apply": _turned},
+        ),
+        Misconception(
+            "queries and keys exchanged",
+            "A row of scores belongs to a query: `query @ key.mT`, with the query made by "
+            "`w_query`.",
+            {"roles": lambda query, key, value: (key, query, value)},
+        ),
+        Misconception(
+            "keys projected with w_query",
+            "The keys have a matrix of their own, `w_key`.",
+            {"roles": lambda query, key, value: (query, query, value)},
+        ),
+        Misconception(
+            "the keys are averaged instead of the values",
+            "The keys only decide how much of each value is taken; what is taken is `x @ w_value`.",
+            {"roles": lambda query, key, value: (query, key, key)},
+        ),
+        Misconception(
+            "nothing projected but the output",
+            "Queries, keys and values are `x @ w_query`, `x @ w_key` and `x @ w_value`, not x "
+            "itself.",
+            {"apply": lambda x, w: x},
         ),
         Misconception(
             "values not projected",

@@ -26,11 +26,18 @@ def _in_halves(sines, cosines, d_model):
     return torch.cat([sines, cosines[:, : d_model // 2]], dim=-1)
 
 
+def _without_last_sine(sines, cosines, d_model):
+    table = _in_turn(sines, cosines, d_model)
+    table[:, d_model - d_model % 2 :] = 0
+    return table
+
+
 def _positions(
     n,
     d_model,
     *,
     first=0,
+    width=lambda d_model: d_model,
     exponent=lambda feature, d_model: -feature / d_model,
     of_cosine=lambda feature: feature,
     sine=torch.sin,
@@ -40,7 +47,7 @@ def _positions(
     position = torch.arange(first, n + first).double()[:, None]
     feature = torch.arange(0, d_model, 2).double()
     of_sine, of_cosine = (
-        position * 10_000 ** exponent(f, d_model) for f in (feature, of_cosine(feature))
+        position * 10_000 ** exponent(f, width(d_model)) for f in (feature, of_cosine(feature))
     )
     return lay(sine(of_sine), cosine(of_cosine), d_model)
 
@@ -125,6 +132,22 @@ SINUSOIDAL_POSITIONS = Exercise(
             "The first position is 0: its sines are 0 and its cosines 1.",
             {"first": 1},
         ),
+        Misconception(
+            "an odd d_model rounded up",
+            "The exponent is 2i / d_model, also when d_model is odd. A table with one feature "
+            "more, cut off at the end, has other frequencies.",
+            {"width": lambda d: d + d % 2},
+        ),
+        Misconception(
+            "an odd d_model rounded down",
+            "The exponent is 2i / d_model, also when d_model is odd; 2 · (d_model // 2) is less.",
+            {"width": lambda d: d - d % 2},
+        ),
+        Misconception(
+            "the last sine left out",
+            "When d_model is odd, the last column is a sine as well: only its cosine is missing.",
+            {"lay": _without_last_sine},
+        ),
     ),
     hints=(
         "First make the table of angles, one row a position and one column a pair.",
@@ -155,7 +178,8 @@ def _norm(
     mean=lambda x, axis: x.mean(dim=axis, keepdim=True),
     centre=lambda x, mean: x - mean,
     fewer=0,
-    spread=lambda variance: (variance + 1e-5).sqrt(),
+    epsilon=1e-5,
+    spread=lambda variance, epsilon: (variance + epsilon).sqrt(),
     affine=lambda y, gain, bias: gain * y + bias,
 ):
     axis = tuple(range(x.ndim)) if axis == "all" else axis
@@ -163,13 +187,13 @@ def _norm(
     squares = (x - middle).square()
     count = squares.numel() / squares.sum(dim=axis, keepdim=True).numel()
     variance = squares.sum(dim=axis, keepdim=True) / (count - fewer)
-    return affine(centre(x, middle) / spread(variance), gain, bias)
+    return affine(centre(x, middle) / spread(variance, epsilon), gain, bias)
 
 
 def _norm_cases():
     def case(*shape, seed, note, factor=1.0):
         d = shape[-1]
-        x = factor * normal(*shape, seed=seed) + 0.5
+        x = factor * normal(*shape, seed=seed) + 0.5 * (factor == 1)
         return Case((x, 1 + 0.5 * normal(d, seed=seed + 1), normal(d, seed=seed + 2)), note)
 
     plain = (torch.ones(4, dtype=torch.float64), torch.zeros(4, dtype=torch.float64))
@@ -178,7 +202,9 @@ def _norm_cases():
         Case((torch.tensor([[1.0, 0.0, 0.0, 0.0]]).double(), *plain), "1 word, 4 features"),
         case(2, 5, 6, seed=1, note="2 sentences, 5 words, 6 features"),
         case(7, 3, seed=4, note="no batch"),
-        case(3, 2, 5, seed=7, note="numbers close together", factor=0.003),
+        case(3, 2, 5, seed=7, note="small numbers", factor=0.003),
+        case(5, 4, seed=10, note="very small numbers", factor=1e-6),
+        case(2, 4, 3, 6, seed=12, note="four axes"),
         Case((flat, *(normal(3, seed=s) for s in (8, 9))), "all features of a word alike"),
     ]
 
@@ -215,29 +241,55 @@ LAYER_NORM = Exercise(
             "ε outside the root",
             "It is √(variance + ε), not √variance + ε. Outside, ε hardly counts for small numbers, "
             "and the gradient of the root is NaN where the variance is 0.",
-            {"spread": lambda variance: variance.sqrt() + 1e-5},
+            {"spread": lambda variance, epsilon: variance.sqrt() + epsilon},
         ),
         Misconception(
             "no ε",
             "Where all features of a word are alike this divides 0 by 0.",
-            {"spread": lambda variance: variance.sqrt()},
+            {"spread": lambda variance, epsilon: variance.sqrt()},
         ),
         Misconception(
             "ε of 1e-6",
             "Here ε is 1e-5, as in torch. Other codes take 1e-6, and weights trained with one do "
             "not give quite the same with the other.",
-            {"spread": lambda variance: (variance + 1e-6).sqrt()},
+            {"epsilon": 1e-6},
         ),
         Misconception(
             "ε of 1e-12",
             "Here ε is 1e-5, as in torch. Other codes take 1e-12, and weights trained with one do "
             "not give quite the same with the other.",
-            {"spread": lambda variance: (variance + 1e-12).sqrt()},
+            {"epsilon": 1e-12},
+        ),
+        Misconception(
+            "ε of 1e-8",
+            "Here ε is 1e-5, as in torch. Other codes take 1e-8, and weights trained with one do "
+            "not give quite the same with the other.",
+            {"epsilon": 1e-8},
+        ),
+        Misconception(
+            "ε of 1e-3",
+            "Here ε is 1e-5, as in torch. Keras takes 1e-3, and weights trained with one do not "
+            "give quite the same with the other.",
+            {"epsilon": 1e-3},
         ),
         Misconception(
             "divided by the variance",
             "To reach variance 1, divide by its root, the standard deviation.",
-            {"spread": lambda variance: variance + 1e-5},
+            {"spread": lambda variance, epsilon: variance + epsilon},
+        ),
+        Misconception(
+            "only the mean taken away",
+            "The second half is missing: divide by the standard deviation, √(variance + ε).",
+            {
+                "mean": lambda x, axis: x.mean(dim=axis, keepdim=True),
+                "centre": lambda x, mean: x - mean,
+                "spread": lambda variance, epsilon: 1,
+            },
+        ),
+        Misconception(
+            "ε as the smallest divisor",
+            "ε is added to every variance, inside the root. It is not a floor for small ones.",
+            {"spread": lambda variance, epsilon: variance.sqrt().clamp(min=epsilon)},
         ),
         Misconception(
             "normalised over the words",
@@ -250,6 +302,18 @@ LAYER_NORM = Exercise(
             "That is batch norm: every feature against the same feature of the other sentences. "
             "Layer norm looks at one word alone, over its features (the last axis).",
             {"axis": 0},
+        ),
+        Misconception(
+            "normalised over axis 1",
+            "`dim=1` is the axis of the features only where there is no batch. Counted from the "
+            "end it is always `dim=-1`.",
+            {"axis": 1},
+        ),
+        Misconception(
+            "normalised over a whole sentence",
+            "Every word is normalised by itself, over its features: the last axis alone, not the "
+            "last two. No word's output depends on its neighbours.",
+            {"axis": (-2, -1)},
         ),
         Misconception(
             "normalised over everything at once",
@@ -344,6 +408,11 @@ def _no_minus(first, second, a, b):
     return first * a.cos() + second * a.sin(), first * b.sin() + second * b.cos()
 
 
+def _overwritten(first, second, a, b):
+    first = first * a.cos() - second * a.sin()
+    return first, first * b.sin() + second * b.cos()
+
+
 def _wave(first, second, a, b):
     return first + a.sin(), second + b.cos()
 
@@ -354,17 +423,19 @@ def _rotated(
     first=0,
     along=-2,
     exponent=lambda feature, d: -feature / d,
+    of_second=lambda feature: feature,
     sign=1,
     cut=_pairs,
     join=_alternate,
     move=_turn,
-    spread=lambda angle: (angle, angle),
+    spread=lambda first, second: (first, second),
 ):
     d, n = x.shape[-1], x.shape[along]
     position = sign * torch.arange(first, n + first, dtype=x.dtype)
     position = position[:, None] if along == -2 else position[:, None, None]
-    angle = position * 10_000 ** exponent(torch.arange(0, d, 2, dtype=x.dtype), d)
-    return join(*move(*cut(x), *spread(angle)))
+    feature = torch.arange(0, d, 2, dtype=x.dtype)
+    angles = (position * 10_000 ** exponent(f, d) for f in (feature, of_second(feature)))
+    return join(*move(*cut(x), *spread(*angles)))
 
 
 ROTARY = Exercise(
@@ -406,7 +477,7 @@ ROTARY = Exercise(
             {
                 "cut": _halves,
                 "join": _one_after_the_other,
-                "spread": lambda angle: angle.repeat_interleave(2, dim=-1).chunk(2, dim=-1),
+                "spread": lambda angle, _: angle.repeat_interleave(2, dim=-1).chunk(2, dim=-1),
             },
         ),
         Misconception(
@@ -414,12 +485,28 @@ ROTARY = Exercise(
             "Features and angles must be laid out alike. `cat([angle, angle])` lays the angles out "
             "for halves, and neighbours are what was turned: the two features of a pair get "
             "different angles, which is no rotation.",
-            {"spread": lambda angle: _pairs(torch.cat([angle, angle], dim=-1))},
+            {"spread": lambda angle, _: _pairs(torch.cat([angle, angle], dim=-1))},
         ),
         Misconception(
             "pairs taken as neighbours, put back as halves",
             "What comes out of a pair goes back to its own two places, 2i and 2i + 1.",
             {"join": _one_after_the_other},
+        ),
+        Misconception(
+            "pairs taken as halves, put back as neighbours",
+            "Neighbours are a pair here, before and after: 2i and 2i + 1.",
+            {"cut": _halves},
+        ),
+        Misconception(
+            "first feature overwritten before the second is turned",
+            "Both lines of the rotation need the old first feature. Keep it, or write to a new "
+            "tensor.",
+            {"move": _overwritten},
+        ),
+        Misconception(
+            "each feature with an angle of its own",
+            "The two features of a pair turn together, by one angle: 2i is the same for both.",
+            {"of_second": lambda feature: feature + 1},
         ),
         Misconception(
             "turned the other way",

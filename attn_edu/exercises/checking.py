@@ -196,22 +196,25 @@ def _run(one: Exercise, answer: Callable, draw: int) -> list[_Run]:
         finally:
             run.printed = printed.text()
     wrong = [run for run in runs if run.problem is None and not run.right]
-    if wrong:
-        _call_again(one, answer, max(wrong, key=lambda run: run.size), end - time.monotonic())
+    largest = max(wrong, key=lambda run: run.size, default=None)
+    if largest and _differs_when_called_again(one, answer, largest, end - time.monotonic()):
+        for run in wrong:
+            run.problem = (
+                "Two calls with the same input gave two answers. Is something random in it?"
+            )
     return runs
 
 
-def _call_again(one: Exercise, answer: Callable, run: _Run, seconds: float) -> None:
+def _differs_when_called_again(one: Exercise, answer: Callable, run: _Run, seconds: float) -> bool:
     """The same input must give the same answer: no fresh random weights in each call."""
     if seconds <= 0:
-        return
+        return False
     try:
         value = call(answer, _copies(run.case.arguments), seconds, Printed())
         again = one.normal_form(to_tensor(value, run.returned))
     except AnswerError:
-        return
-    if not same(again, run.got):
-        run.problem = "Two calls with the same input gave two answers. Is something random in it?"
+        return False
+    return not same(again, run.got)
 
 
 def _changed(one: Exercise, before: tuple, after: tuple) -> str | None:

@@ -1,7 +1,10 @@
 """Is this value the one that is expected? Form first, then numbers; nothing broadcasts."""
 
+import inspect
 import numbers
+import warnings
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -23,8 +26,22 @@ def to_tensor(value: object, expected: object) -> Tensor:
     Raises:
         AnswerError: it is something else; the message says what.
     """
+    try:
+        return _to_tensor(value, expected)
+    except AnswerError:
+        raise
+    except Exception:  # an object that lies about itself, or fails when it is looked at
+        raise AnswerError(f"It returned {_a(value)} that cannot be read.") from None
+
+
+def _to_tensor(value: object, expected: object) -> Tensor:
     if value is None:
         raise AnswerError("It returned None. Is the `return` missing?")
+    if inspect.iscoroutine(value):
+        value.close()
+        raise AnswerError("It is an `async` function; a plain `def` is needed.")
+    if isinstance(value, Tensor):
+        value = plain(value)
     if isinstance(expected, tuple):
         return product(_factors(value, expected))
     if isinstance(expected, Tensor):
@@ -34,18 +51,41 @@ def to_tensor(value: object, expected: object) -> Tensor:
         if isinstance(value, Tensor) and value.ndim:
             shape = tuple(value.shape)
             raise AnswerError(f"It returned a tensor of shape {shape}; expected is one number.")
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value.item()
         real = isinstance(value, Tensor | numbers.Real) and not isinstance(value, bool)
         if not real:
             raise AnswerError(f"It returned {_a(value)}; expected is one number.")
         value = value if isinstance(value, Tensor) else _number(value)
-    if value.layout != torch.strided or value.device.type == "meta":
-        raise AnswerError("It returned a tensor without ordinary numbers in it (sparse, or meta).")
     if value.is_complex():
         raise AnswerError(f"Its dtype is {value.dtype}; expected are real numbers.")
     if value.numel() > _MOST:  # an expanded tensor may be larger than any memory
         raise AnswerError(f"It returned {value.numel()} numbers; expected are far fewer.")
-    # A subclass may answer comparisons as it likes: keep the plain numbers, and no view of them.
-    return value.detach().as_subclass(Tensor).cpu().clone()
+    return value.cpu().clone()  # the numbers as they are now, and no view of them
+
+
+def plain(tensor: Tensor) -> Tensor:
+    """The tensor without its subclass, which may answer comparisons as it likes.
+
+    Raises:
+        AnswerError: there are no ordinary numbers in it.
+    """
+    with torch._C.DisableTorchFunctionSubclass(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ordinary = Tensor.layout.__get__(tensor) == torch.strided
+        if ordinary:
+            tensor = Tensor.as_subclass(tensor, Tensor).detach()
+            ordinary = type(tensor) is Tensor and tensor.device.type != "meta"
+    if not ordinary or tensor.is_nested or tensor.is_quantized:
+        raise AnswerError(
+            "It returned a tensor without ordinary numbers in it (sparse, nested or meta)."
+        )
+    if tensor.numel():
+        last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride()))
+        needed = (tensor.storage_offset() + last + 1) * tensor.element_size()
+        if tensor.untyped_storage().nbytes() < needed:
+            raise AnswerError("It returned a tensor whose memory has been given back.")
+    return tensor
 
 
 def product(value: object) -> object:
@@ -91,12 +131,13 @@ def same(got: Tensor, wanted: object) -> bool:
     kinds = {_kind(got), _kind(wanted)}
     if got.shape != wanted.shape or (len(kinds) > 1 and (got.ndim or "bool" in kinds)):
         return False
+    return bool((close(got, wanted) | (got.isnan() & wanted.isnan())).all())
+
+
+def close(got: Tensor, wanted: Tensor) -> Tensor:
+    """Where two tensors of one shape agree up to the rounding of their dtypes. NaN never does."""
     tolerance = max(_TOLERANCE.get(x.dtype, 0.0) for x in (got, wanted))
-    return bool(
-        torch.isclose(
-            got.double(), wanted.double(), rtol=tolerance, atol=tolerance, equal_nan=True
-        ).all()
-    )
+    return torch.isclose(got.double(), wanted.double(), rtol=tolerance, atol=tolerance)
 
 
 def _kind(tensor: Tensor) -> str:
@@ -106,5 +147,6 @@ def _kind(tensor: Tensor) -> str:
 
 
 def _a(value: object) -> str:
-    name = type(value).__name__
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+    name = type(value).__name__[:60]
+    vowel = name[:1].lower() in "aeiou" or name == "ndarray"  # spoken: n-d array
+    return f"{'an' if vowel else 'a'} {name}"

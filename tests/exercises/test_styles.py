@@ -400,7 +400,7 @@ STYLES = [
     ("02.padding_mask", padding_by_lists),
     ("02.padding_mask", lambda lengths, n: (torch.arange(n)[:, None] < lengths).T),
     ("02.padding_mask", padding_mask),  # (batch, 1, n)
-    ("02.padding_mask", lambda lengths, n: padding_mask(lengths, n)[:, None]),
+    ("02.padding_mask", lambda lengths, n: padding_mask(lengths, n)[:, 0]),
     ("03.split_heads", loops_split),
     ("03.split_heads", lambda x, h: torch.stack(x.chunk(h, dim=-1), dim=1)),
     ("03.split_heads", lambda x, h: torch.einsum("bnhd->bhnd", x.reshape(*x.shape[:2], h, -1))),
