@@ -316,6 +316,9 @@ def _unpacked(name: str, read, ending: str = "txt"):
     if not path.exists():
         raise FileNotFoundError(f"data/{path.name} is missing. {again}")
     try:
-        return read(gzip.decompress(path.read_bytes()).decode("utf-8"))
+        packed = path.read_bytes()
+        if not packed:  # gzip takes no bytes for an empty text
+            raise EOFError("it is empty")
+        return read(gzip.decompress(packed).decode("utf-8"))
     except (OSError, EOFError, zlib.error, ValueError) as error:
         raise ValueError(f"data/{path.name} is damaged ({error}). {again}") from None
