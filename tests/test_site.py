@@ -10,7 +10,7 @@ import torch
 
 from attn_edu.course import chapters
 from attn_edu.figures import curves
-from attn_edu.site import KEPT, Pages, anchor, shared_script, starts
+from attn_edu.site import KEPT, OUTSIDE, Pages, anchor, shared_script, starts
 from attn_edu.views import AttentionMap
 
 
@@ -68,6 +68,12 @@ def test_links_between_chapters_in_an_output_lead_to_pages(pages):
 def test_what_has_no_html_stays_as_it_is(pages):
     data = {"text/plain": "3"}
     assert pages.output(data) == data
+
+
+def test_a_link_to_what_is_no_page_becomes_text():
+    text = "see [the data](../data/README.md), [02](02_single_head.ipynb), ![x](../x.png)"
+    expected = "see the data, [02](02_single_head.ipynb), ![x](../x.png)"
+    assert OUTSIDE.sub(r"\1", text) == expected
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from attn_edu.views.view import View
 HERE = Path(__file__).parent
 PICTURE = re.compile(r'src="data:image/(svg\+xml|png);base64,([A-Za-z0-9+/=]+)"')
 KEPT = 4000  # characters of a picture that stays inside its page
+OUTSIDE = re.compile(r"(?<!!)\[([^\]]+)\]\(\.\./[^)]*\)")  # a link to what is no page of the site
 CHAPTER_LINK = re.compile(r'href="(\d\d_\w+)\.ipynb(?:#([^"]*))?"')
 
 
@@ -97,6 +98,8 @@ class Pages:
         """A chapter as Sphinx reads it."""
         notebook = nbformat.read(chapter.notebook, as_version=4)
         for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = OUTSIDE.sub(r"\1", cell.source)
             for output in cell.get("outputs", []):
                 if "data" in output:
                     output.data = nbformat.from_dict(self.output(output.data))
@@ -129,6 +132,7 @@ def write_sources(folder: Path) -> None:
     for name in ("conf.py", "course_pages.py"):
         shutil.copy(HERE / name, folder)
     (folder / "index.md").write_text(_index(), "utf-8")
-    shutil.copy(NOTEBOOKS / "instructors.md", folder)
+    page = (NOTEBOOKS / "instructors.md").read_text("utf-8")
+    (folder / "instructors.md").write_text(OUTSIDE.sub(r"\1", page), "utf-8")
     for chapter in chapters():
         nbformat.write(pages.notebook(chapter), folder / chapter.notebook.name)
