@@ -94,5 +94,4 @@ def test_no_page_carries_the_code_of_a_view(pages, chapter):
         for output in cell.get("outputs", []):
             html = output.get("data", {}).get("text/html", "")
             for script in re.findall(r"<script[^>]*>(.*?)</script>", html, re.DOTALL):
-                assert "attnEdu" in script
                 assert "attachShadow" not in script

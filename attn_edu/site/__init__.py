@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from attn_edu.course import NOTEBOOKS, Chapter, chapters
 from attn_edu.figures.chart import PLOTLY
 from attn_edu.views.bundle import bundle
-from attn_edu.views.view import View
+from attn_edu.views.view import Output
 
 HERE = Path(__file__).parent
 PICTURE = re.compile(r'src="data:image/(svg\+xml|png);base64,([A-Za-z0-9+/=]+)"')
@@ -33,7 +33,7 @@ def starts() -> dict[str, str]:
     """The views' functions of JavaScript: the name of each -> its module."""
     import attn_edu.views  # noqa: F401 (defines the views)
 
-    found, waiting = {}, [View]
+    found, waiting = {}, [Output]
     while waiting:
         view = waiting.pop()
         waiting += view.__subclasses__()
