@@ -102,57 +102,77 @@ def sayings(text: str) -> dict[str, dict[str, str]]:
 # ---- what is made ------------------------------------------------------------------------------
 
 
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def title(chapter: Chapter) -> str:
+    """A link to the chapter."""
+    return f"[{chapter.number} · {chapter.title}]({chapter.file}.ipynb)"
+
+
+def needs(chapter: Chapter) -> str:
+    """The chapters that it needs; many in a row as "01 to 13"."""
+    numbers = [int(number) for number in chapter.needs]
+    if len(numbers) > 3 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{chapter.needs[0]} to {chapter.needs[-1]}"
+    return ", ".join(chapter.needs) or "nothing"
+
+
+def work(chapter: Chapter) -> tuple[int, int]:
+    """Minutes and points of all its exercises."""
+    tasks = [exercise(name) for name in chapter.exercises]
+    return sum(task.minutes for task in tasks), sum(task.points for task in tasks)
+
+
 def route_facts(name: str) -> str:
     """A route as a table, and its minutes in all."""
     route = next(one for one in routes() if one.name == name)
-    rows = ["| when | chapter | what to read | exercises | minutes |", "|---|---|---|---|---|"]
-    before = 0
+    some = any(part.sections for part in route.parts)  # else every chapter is read as a whole
+    rows, before = [], 0
     for part in route.parts:
-        c = find(part.chapter)
-        when = part.when or f"minute {before}"
-        read = "; ".join(part.sections) or "all of it"
+        read = ["; ".join(part.sections) or "all of it"] * some
         names = ", ".join(f"`{name}`" for name in part.exercises) or "none"
-        title = f"[{c.number} · {c.title}]({c.file}.ipynb)"
-        rows.append(f"| {when} | {title} | {read} | {names} | {part.minutes} |")
+        when = part.when or f"minute {before}"
+        rows.append([when, title(find(part.chapter)), *read, names, part.minutes])
         before += part.minutes
+    head = ["when", "chapter", *["what to read"] * some, "exercises", "minutes"]
     solving = sum(part.solving for part in route.parts)
     if len(route.sittings) == 1:
         rest = f"{route.at_most - before} of {route.at_most} are left"
     else:
         least, most = min(route.sittings.values()), max(route.sittings.values())
         rest = f"between {least} and {most} at a time"
-    rows += ["", f"Together {before} minutes, {solving} of them for exercises; {rest}."]
-    return "\n".join(rows)
+    told = f"Together {before} minutes, {solving} of them for exercises; {rest}."
+    return f"{table(head, rows)}\n\n{told}"
 
 
 def chapters_facts(_: str) -> str:
     """All chapters in one table."""
-    rows = ["| chapter | needs | reading, min | exercises, min | points |", "|---|---|---|---|---|"]
-    for c in chapters():
-        tasks = [exercise(name) for name in c.exercises]
-        minutes, points = sum(t.minutes for t in tasks), sum(t.points for t in tasks)
-        title = f"[{c.number} · {c.title}]({c.file}.ipynb)"
-        needs = ", ".join(c.needs) or "nothing"
-        rows.append(f"| {title} | {needs} | {c.minutes} | {minutes} | {points} |")
-    return "\n".join(rows)
+    head = ["chapter", "needs", "reading, min", "exercises, min", "points"]
+    return table(head, [[title(c), needs(c), c.minutes, *work(c)] for c in chapters()])
 
 
 def chapter_facts(number: str) -> str:
     """A chapter's heading, its numbers, and its objectives."""
     c = find(number)
-    tasks = [exercise(name) for name in c.exercises]
     seconds, peak = run_of(number)
     run = f"{seconds} s and {peak} MB" if seconds.isdigit() else seconds
-    rows = [f"### [{c.number} · {c.title}]({c.file}.ipynb)", "", f"*{c.question}*", ""]
-    rows.append(f"Needs: {', '.join(c.needs) or 'nothing'}. Reading: {c.minutes} minutes. ")
-    rows[-1] += f"Run from top to bottom: {run}. "
-    if tasks:
-        minutes, points = sum(t.minutes for t in tasks), sum(t.points for t in tasks)
-        rows[-1] += f"Exercises: {len(tasks)}, {minutes} minutes, {points} points."
-    else:
-        rows[-1] += "No exercises."
-    rows += ["", "Afterwards your students can:", "", *(f"- {text}" for text in c.objectives)]
-    return "\n".join(rows)
+    minutes, points = work(c)
+    exercises = f"Exercises: {len(c.exercises)}, {minutes} minutes, {points} points."
+    numbers = [
+        f"Needs: {needs(c)}.",
+        f"Reading: {c.minutes} minutes.",
+        f"Run from top to bottom: {run}.",
+        exercises if c.exercises else "No exercises.",
+    ]
+    objectives = "\n".join(f"- {text}" for text in c.objectives)
+    return (
+        f"### {title(c)}\n\n*{c.question}*\n\n{' '.join(numbers)}\n\n"
+        f"Afterwards your students can:\n\n{objectives}"
+    )
 
 
 def exercise_facts(name: str) -> str:

@@ -1,6 +1,7 @@
 """The page for instructors: nothing on it is stale, missing, or leads nowhere."""
 
 import re
+from dataclasses import replace
 from urllib.parse import parse_qs, urlparse
 
 import pytest
@@ -139,6 +140,17 @@ def test_sittings_are_added_up_by_day():
 
 
 # ---- how it is made ----------------------------------------------------------------------------
+
+
+def test_many_chapters_in_a_row_are_told_as_a_range():
+    def told(*numbers):
+        return instructors.needs(replace(find("02"), needs=numbers))
+
+    assert told() == "nothing"
+    assert told("01", "05") == "01, 05"
+    assert told("04", "05", "12") == "04, 05, 12"
+    assert told("05", "06", "07", "08") == "05 to 08"
+    assert told("05", "06", "07", "09") == "05, 06, 07, 09"
 
 
 def test_only_facts_are_made_anew():
