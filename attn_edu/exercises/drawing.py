@@ -1,33 +1,32 @@
 """Draw a counter-example: yours, expected, the difference. Legible on light and on dark."""
 
+from dataclasses import dataclass
 from html import escape
+from textwrap import wrap
 
 import torch
 from torch import Tensor
 
+from attn_edu.exercises.comparing import close
+
 _COLOURS = {"passed": "#009E73", "not attempted": "#8a8a8a"}  # Okabe & Ito (2008)
 _MISTAKE = "#D55E00"
 _MOST = 8  # rows and columns of a drawing
+_WIDE = 80  # characters of a line of plain text
 _CELL = "padding:2px 8px;text-align:right;border:1px solid #8a8a8a80;background:transparent"
+_HEAD = "padding:2px 8px;text-align:right;font-weight:normal;opacity:0.7;background:transparent"
 _WRONG = "background:#D55E0040;font-weight:bold"
 
 
-def number(value: object) -> str:
-    """Three figures, four from 1000 on; no sign on a zero."""
-    if isinstance(value, bool):
+def number(value: object, digits: int = 3) -> str:
+    """Three figures unless told otherwise, one more from 1000 on; no sign on a zero."""
+    if isinstance(value, bool) or not isinstance(value, float):
         return str(value)
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value + 0.0:.{3 if abs(value) < 1000 else 4}g}"
+    return f"{value + 0.0:.{digits + (abs(value) >= 1000)}g}"
 
 
 def as_tensor(value: object) -> Tensor:
     return value if isinstance(value, Tensor) else torch.tensor(float(value)).double()
-
-
-def differs(yours: Tensor, expected: Tensor) -> Tensor:
-    """Where two tensors of one shape differ beyond rounding; NaN differs from everything."""
-    return ~torch.isclose(yours.double(), expected.double(), rtol=1e-4, atol=1e-4)
 
 
 def matrices(yours: Tensor, expected: Tensor) -> tuple[str, list[tuple[str, Tensor]]]:
@@ -50,6 +49,65 @@ def matrices(yours: Tensor, expected: Tensor) -> tuple[str, list[tuple[str, Tens
     return place, [(name, _matrix(x[where])) for name, x in trio]
 
 
+@dataclass(frozen=True)
+class _Picture:
+    """The matrices of an example as text: the part of each around the largest difference."""
+
+    place: str
+    tables: list[tuple[str, Tensor]]
+    wrong: Tensor | None  # where yours and expected differ
+    worst: tuple[int, int]  # row and column
+    digits: int
+
+    @classmethod
+    def of(cls, example) -> "_Picture":
+        expected = as_tensor(example.expected)
+        if example.yours is None:
+            return cls("", [("expected", _first(expected))], None, (0, 0), 3)
+        place, tables = matrices(example.yours, expected)
+        if len(tables) < 3:
+            return cls(place, tables, None, (0, 0), 3)
+        (_, yours), (_, right), (_, gap) = tables
+        if yours.dtype == right.dtype == torch.bool:
+            tables = tables[:2]  # what differs is plain to see
+        wrong = ~close(yours, right)
+        size = (gap.abs() * wrong).nan_to_num(nan=torch.inf)
+        worst = divmod(int(size.argmax()), size.shape[1])
+        return cls(place, tables, wrong, worst, _digits(yours[wrong], right[wrong]))
+
+    def part(self, matrix: Tensor, columns: int = _MOST) -> tuple[range, range]:
+        """The rows and columns of a matrix that are shown."""
+        most = (_MOST, columns)
+        return tuple(_around(*x) for x in zip(self.worst, matrix.shape, most))
+
+    def rows(self, name: str, matrix: Tensor, columns: int = _MOST) -> list[list[str]]:
+        """The cells as text; dots where rows or columns are left out."""
+        down, across = self.part(matrix, columns)
+        digits = 3 if name == "difference" else self.digits
+        cells = [[number(matrix[i, j].item(), digits) for j in across] for i in down]
+        rows = [_with_dots(row, across, matrix.shape[1], "…") for row in cells]
+        dots = ["…"] * len(rows[0]) if rows else []
+        return _with_dots(rows, down, len(matrix), dots)
+
+
+def _digits(yours: Tensor, expected: Tensor) -> int:
+    """As many figures as two numbers that differ need to look different."""
+    pairs = list(zip(yours.tolist(), expected.tolist()))
+    for digits in range(3, 12):
+        if all(number(a, digits) != number(b, digits) for a, b in pairs):
+            return digits
+    return 3
+
+
+def _around(index: int, size: int, most: int) -> range:
+    start = 0 if index < most else min(index - most // 2, size - most)
+    return range(start, min(size, start + most))
+
+
+def _with_dots(shown: list, part: range, size: int, dots: object) -> list:
+    return [dots] * (part.start > 0) + shown + [dots] * (part.stop < size)
+
+
 def _matrix(x: Tensor) -> Tensor:
     return x.reshape(1, -1) if x.ndim < 2 else x
 
@@ -58,16 +116,6 @@ def _first(x: Tensor) -> Tensor:
     while x.ndim > 2:
         x = x[0] if len(x) else x.new_zeros(0, 0)
     return _matrix(x)
-
-
-def _rows(matrix: Tensor) -> list[list[str]]:
-    """The cells as text; dots where rows or columns are left out."""
-    rows = [[number(v) for v in row] for row in matrix[:_MOST, :_MOST].tolist()]
-    if matrix.shape[1] > _MOST:
-        rows = [[*row, "…"] for row in rows]
-    if len(matrix) > _MOST:
-        rows.append(["…"] * len(rows[0]))
-    return rows
 
 
 def _input(name: str, value: object) -> str:
@@ -84,62 +132,88 @@ def _nested(value: object) -> str:
     return number(value)
 
 
+def lines(text: str) -> list[str]:
+    """The text in lines of at most 80 characters; a longer word stays in one piece."""
+    return wrap(text, _WIDE, break_long_words=False, break_on_hyphens=False)
+
+
 def example_as_text(example) -> list[str]:
-    """The lines of a plain-text drawing."""
+    """The lines of a plain-text drawing, at most 80 characters wide."""
     lines = [f"The smallest case that shows it ({example.note}):"]
-    lines += [f"  {_input(name, value)}" for name, value in example.inputs.items()]
-    expected = as_tensor(example.expected)
-    if example.yours is None:
-        parts, place = [("expected", _first(expected))], ""
-    else:
-        place, parts = matrices(example.yours, expected)
-    lines += [f"  {place}"] if place else []
-    for name, matrix in parts:
-        lines.append(f"  {name}:")
-        rows = _rows(matrix)
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        lines += ["    " + "  ".join(x.rjust(w) for x, w in zip(row, widths)) for row in rows]
+    for name, value in example.inputs.items():
+        lines += wrap(_input(name, value), _WIDE, initial_indent="  ", subsequent_indent="    ")
+    picture = _Picture.of(example)
+    lines += [f"  {picture.place}"] if picture.place else []
+    columns = next((n for n in range(_MOST, 1, -1) if _fits(picture, n)), 1)
+    for name, matrix in picture.tables:
+        lines.append(f"  {name}{_cut(*picture.part(matrix, columns), matrix)}:")
+        lines += _aligned(picture.rows(name, matrix, columns))
     return lines + _printed_lines(example)
+
+
+def _fits(picture: _Picture, columns: int) -> bool:
+    texts = (_aligned(picture.rows(*table, columns)) for table in picture.tables)
+    return all(len(line) <= _WIDE for lines in texts for line in lines)
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["    " + "  ".join(x.rjust(w) for x, w in zip(row, widths)) for row in rows]
+
+
+def _cut(down: range, across: range, matrix: Tensor) -> str:
+    """Which rows and columns are shown, where it is not the first ones."""
+    said = [
+        f"{name} {part.start} to {part.stop - 1} of {size}"
+        for name, part, size in zip(("rows", "columns"), (down, across), matrix.shape)
+        if part.start
+    ]
+    return f" ({', '.join(said)}, counted from 0)" if said else ""
 
 
 def _printed_lines(example) -> list[str]:
     printed = example.printed.splitlines()[:10]
-    return ["  it printed:", *(f"    {line[:200]}" for line in printed)] if printed else []
+    return ["  it printed:", *(f"    {line[: _WIDE - 4]}" for line in printed)] if printed else []
 
 
-def _table(name: str, matrix: Tensor, wrong: Tensor | None) -> str:
+def _table(name: str, matrix: Tensor, picture: _Picture) -> str:
+    """A table with the numbers of its rows and columns, as in an index, for headings."""
+    down, across = picture.part(matrix)
+    rows = picture.rows(name, matrix)
+    heads, sides = (
+        _with_dots(list(map(str, part)), part, size, "")
+        for part, size in zip((across, down), matrix.shape)
+    )
     body = ""
-    for i, row in enumerate(_rows(matrix)):
-        cells = ""
-        for j, text in enumerate(row):
-            bad = wrong is not None and i < _MOST and j < _MOST and bool(wrong[i, j])
-            style = f"{_CELL};{_WRONG}" if bad and name != "expected" else _CELL
+    for i, row in zip(sides, rows):
+        cells = f'<th scope="row" style="{_HEAD}">{i}</th>' if len(matrix) > 1 else ""
+        for j, text in zip(heads, row):
+            marked = name != "expected" and picture.wrong is not None and i and j
+            bad = marked and bool(picture.wrong[int(i), int(j)])
+            style = f"{_CELL};{_WRONG}" if bad else _CELL
             cells += f'<td style="{style}">{escape(text)}</td>'
         body += f'<tr style="background:transparent">{cells}</tr>'
+    top = "".join(f'<th scope="col" style="{_HEAD}">{j}</th>' for j in heads)
+    corner = "<td></td>" if len(matrix) > 1 else ""
+    head = f"<thead><tr>{corner}{top}</tr></thead>" if matrix.shape[1] > 1 else ""
     return (
         '<table style="display:inline-table;margin:4px 16px 4px 0;border-collapse:collapse;'
         'color:inherit;vertical-align:top"><caption style="text-align:left;padding:0;'
-        f'color:inherit">{name}</caption><tbody>{body}</tbody></table>'
+        f'color:inherit">{name}</caption>{head}<tbody>{body}</tbody></table>'
     )
 
 
 def _example_as_html(example) -> str:
-    expected = as_tensor(example.expected)
     inputs = "".join(
         f"<div><code>{escape(_input(name, value))}</code></div>"
         for name, value in example.inputs.items()
     )
-    wrong, place = None, ""
-    if example.yours is None:
-        parts = [("expected", _first(expected))]
-    else:
-        place, parts = matrices(example.yours, expected)
-        wrong = differs(parts[0][1], parts[1][1]) if len(parts) == 3 else None
-    tables = "".join(_table(name, matrix, wrong) for name, matrix in parts)
+    picture = _Picture.of(example)
+    tables = "".join(_table(name, matrix, picture) for name, matrix in picture.tables)
     printed = "".join(f"{escape(line)}\n" for line in _printed_lines(example))
     return (
         f"<div>The smallest case that shows it ({escape(example.note)}):</div>{inputs}"
-        + (f"<div>{place}</div>" if place else "")
+        + (f"<div>{picture.place}</div>" if picture.place else "")
         + f'<div style="overflow-x:auto">{tables}</div>'
         + (f"<pre>{printed}</pre>" if printed else "")
     )

@@ -56,7 +56,7 @@ class Result:
 
     def __str__(self) -> str:
         plain = self.status in ("passed", "not attempted")
-        lines = [self.title] if plain else [self.title, self.message]
+        lines = [self.title] if plain else [self.title, *drawing.lines(self.message)]
         if self.example:
             lines += drawing.example_as_text(self.example)
         return "\n".join(lines)
