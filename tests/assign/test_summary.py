@@ -255,13 +255,11 @@ def test_ids_that_begin_or_end_alike_are_told_apart(tmp_path):
 
 
 def test_cells_that_are_not_graded_or_not_ours_are_left_alone(tmp_path):
-    own = new_code_cell("", outputs=[shown(result(SCORES, "passed"))])
-    ungraded = graded(SCORES, shown(result(SCORES, "passed")), grade=False)
-    says_so = graded(SCORES, shown(result(SCORES, "passed")), grade="yes")
-    others = gave("02.essay", "passed"), gave("102.scores", "passed"), gave(f"{SCORES}2", "passed")
-    cells = own, ungraded, says_so, *others
-    assert alone(tmp_path, gave(SCORES, "wrong"), *cells) == ("wrong", set())
-    assert alone(tmp_path / "2", *cells, graded(SCORES)) == ("not graded", set())
+    other = shown(result(SCORES, "misconception", BY_D))
+    own, ungraded = new_code_cell("", outputs=[other]), graded(SCORES, other, grade=False)
+    says_so, longer = graded(SCORES, other, grade="yes"), gave("102.scores", "misconception", BY_D)
+    cells = own, ungraded, says_so, longer, gave("02.essay", "wrong")
+    assert alone(tmp_path, *cells, gave(SCORES, "passed")) == ("passed", set())
 
 
 def test_two_cells_of_one_exercise_are_one_submission(tmp_path):
