@@ -202,8 +202,8 @@ ONLINE_SOFTMAX = Exercise(
         ),
         Misconception(
             "shrunk the wrong way round, from −∞ on",
-            "Everything is NaN. The factor is exp(old largest - new largest); the other way round "
-            "it is infinite at the first tile, where the old largest is −∞, and ∞ · 0 is NaN.",
+            "Everything is NaN, as when the factor is exp(new largest - old largest): it is "
+            "infinite at the first tile, where the old one is −∞, and ∞ · 0 is NaN. Turn it round.",
             {"update": _shrink_wrong_way, "start": -math.inf},
         ),
         Misconception(
@@ -232,8 +232,8 @@ ONLINE_SOFTMAX = Exercise(
         ),
         Misconception(
             "the new tile against the old largest score, from −∞ on",
-            "Take the new largest score first, then the powers of the tile, against the new one. "
-            "The old one is −∞ at the first tile, and its powers are infinite.",
+            "Every weight is 0, as when the powers of the first tile are taken against the old "
+            "largest score: it is −∞, and they are infinite. Take the new one first.",
             {"against": lambda own, before, largest: before, "start": -math.inf},
         ),
         Misconception(

@@ -90,7 +90,7 @@ ATTENTION_FLOPS = Exercise(
         Misconception(
             "in proportion to the length",
             "Each of the n words is compared with all n words, so there are n² pairs.",
-            {"pairs": lambda n: n},
+            {"pairs": lambda n: n, "width": lambda d: d},
         ),
         Misconception(
             "only the pairs that a causal mask leaves",

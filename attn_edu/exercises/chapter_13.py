@@ -149,7 +149,7 @@ PREVIOUS = Exercise(
         Misconception(
             "the largest instead of the mean",
             "One query that looks back does not make a head that does. Take the mean over all.",
-            {"score": _top},
+            {"score": _top, "step": -1},
         ),
         Misconception(
             "all earlier tokens",
@@ -277,7 +277,8 @@ def _induction(
     reduce=lambda values: values,
 ):
     weights, n = turn(of(weights)), weights.shape[-1]
-    query = torch.arange(max(start(period), back(period)), stop(period, n))
+    begin, end = max(start(period), back(period)), stop(period, n)
+    query = torch.arange(min(begin, end), end)
     values = read(weights, query, query - back(period))
     return reduce(score(rows(values), n, n - period))
 
@@ -367,7 +368,7 @@ INDUCTION = Exercise(
             "how often it is the largest",
             "Asked for is the weight itself, not the share of queries that give their largest "
             "weight there.",
-            {"of": _largest_in_row},
+            {"of": _largest_in_row, "score": _mean},
         ),
         Misconception(
             "the largest instead of the mean",
@@ -385,7 +386,7 @@ INDUCTION = Exercise(
             "the second copy left out",
             "The queries begin with the second copy, at i = period. With two copies nothing is "
             "left, and a mean of nothing is NaN.",
-            {"start": lambda period: 2 * period},
+            {"start": lambda period: 2 * period, "stop": lambda period, n: n},
         ),
         *_with_either_divisor(
             "the last query left out",
