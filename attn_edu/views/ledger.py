@@ -178,5 +178,5 @@ def _verdict(found: Finding | None) -> str:
 
 def _anchor(link: str) -> str:
     parts = _LINK.fullmatch(link)
-    heading = parts["heading"].replace("-", " ")
-    return f'<a href="{escape(link)}" style="color:inherit">chapter {parts["chapter"]}: {escape(heading)}</a>'
+    section = f"chapter {parts['chapter']}: {parts['heading'].replace('-', ' ')}"
+    return f'<a href="{escape(link)}" style="color:inherit;text-decoration:underline">{escape(section)}</a>'

@@ -15,6 +15,8 @@ STARTS = {
     "reach": "mountReach",
     "warm": "mountWarmMap",
     "bill": "mountBill",
+    "guesses": "mountGuesses",
+    "ledger": "mountLedger",
 }
 
 

@@ -5,7 +5,7 @@ import { forget, guess, guessed, onGuess } from "./guessing.js";
 const FORM = `
 .claim { display: flex; flex-wrap: wrap; gap: 2px 16px; align-items: baseline; padding: 7px 2px;
 border-top: 1px solid var(--line); }
-.claim > span { flex: 1 1 26em; }
+.claim > :first-child { flex: 1 1 26em; }
 .answers { display: flex; flex: 0 0 auto; flex-wrap: wrap; gap: 2px 14px; }
 .answers label { min-height: 28px; color: var(--ink); cursor: pointer; }
 input[type="radio"] { margin: 0; accent-color: var(--focus); }
