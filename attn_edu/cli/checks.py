@@ -10,8 +10,10 @@ from pathlib import Path
 from attn_edu.cli.environment import ROOT, quiet_variables
 
 STAGES = ("style", "javascript", "unit", "notebooks", "browser")
-# nbval: outputs are compared strictly; the kernel is this Python's whatever a notebook names
+# nbval: outputs are compared strictly; the kernel is this Python's whatever a notebook names;
+# each cell is run a second time
 NBVAL = [
+    "-p=tests.notebooks.again",
     "--nbval",
     "--nbval-current-env",
     "--nbval-cell-timeout=120",
