@@ -74,7 +74,7 @@ class ClassSummary:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return summary_page.as_table(self)
+        return summary_page.as_tables(self)
 
     def to_html(self, path) -> Path:
         """Write one page, self-contained: picture, table, and why each mistake is one."""

@@ -1,4 +1,4 @@
-"""A class summary as text, as a table for a notebook, and as a page of its own."""
+"""A class summary as text, as tables for a notebook, and as a page of its own."""
 
 import re
 import textwrap
@@ -21,7 +21,6 @@ figure {{ margin: 1.5rem 0 }} figcaption {{ margin-top: 1em; font-size: .9em }}
 svg {{ display: block; width: 100%; height: auto; max-width: 47rem; overflow: visible }}
 svg.narrow {{ display: none; max-width: 30rem }}
 @media (max-width: 43rem) {{ svg.wide {{ display: none }} svg.narrow {{ display: block }} }}
-.scroll {{ overflow-x: auto }}
 table {{ border-collapse: collapse; font-size: .85em }}
 caption {{ text-align: left; padding-bottom: .5em }}
 th, td {{ padding: .2em .4em; border-bottom: 1px solid var(--line) }}
@@ -30,8 +29,8 @@ dt {{ margin-top: .6em }} dd {{ margin-left: 1.5em }}
 </style><main><h1>{title}</h1>{warning}<figure>{picture}
 <figcaption>n: the submissions. With each bar, the commonest of the known mistakes.</figcaption>
 </figure>
-<h2>The counts</h2><div class="scroll" tabindex="0" role="region" aria-label="The counts">{table}
-</div>{notes}<h2>The mistakes, and why they are mistakes</h2>{mistakes}</main></html>
+<h2>The counts</h2>{table}{notes}
+<h2>The mistakes, and why they are mistakes</h2>{mistakes}</main></html>
 """
 NOTES = (
     "The six outcomes of an exercise add up to its submissions. A submission with several known "
@@ -44,14 +43,13 @@ WARNING = (
     "There are exercises with fewer than {few} submissions. With so few, one may guess who made "
     "which mistake; think of it before you show this to a class."
 )
-_COLUMN = 'th scope="col"'
 
 
 def as_text(summary) -> str:
     """Lines of at most 100 characters."""
-    head = [tuple(name.rpartition(" ")[::2]) for name in ("exercise", "submissions", *_names())]
-    rows = [(row.exercise.id, *map(str, _counts(row))) for row in summary.exercises]
-    lines = [tuple(upper for upper, _ in head), tuple(lower for _, lower in head), *rows]
+    head, *rows = _counts(summary)
+    broken = [name.rpartition(" ") for name in head]  # in two lines, at the last space
+    lines = [tuple(name[0] for name in broken), tuple(name[2] for name in broken), *rows]
     widths = [max(map(len, column)) for column in zip(*lines)]
     table = [
         "  ".join([cells[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(cells[1:], widths[1:]))])
@@ -67,12 +65,13 @@ def _notes(summary) -> tuple[str, ...]:
     return (*NOTES, summary.warning) if summary.warning else NOTES
 
 
-def _names() -> list[str]:
-    return list(OUTCOMES.values())
-
-
-def _counts(row) -> list[int]:
-    return [row.submissions, *(row.counts[outcome] for outcome in OUTCOMES)]
+def _counts(summary) -> list[tuple[str, ...]]:
+    """The headings, then a row for each exercise."""
+    rows = [
+        (row.exercise.id, *map(str, (row.submissions, *(row.counts[name] for name in OUTCOMES))))
+        for row in summary.exercises
+    ]
+    return [("exercise", "submissions", *OUTCOMES.values()), *rows]
 
 
 def _mistakes_as_text(row) -> list[str]:
@@ -80,34 +79,43 @@ def _mistakes_as_text(row) -> list[str]:
     return [f"  {row.exercise.id}", *lines] if lines else []
 
 
-def as_table(summary) -> str:
-    """The counts and the names of the mistakes, one row an exercise."""
-    caption = " ".join((f"{summary.title}.", *_notes(summary)))
-    return _table(summary, caption, mistakes=True)
+def as_tables(summary) -> str:
+    """For a notebook: the counts, then the mistakes that occurred."""
+    names = [
+        (row.exercise.id, str(count), name)
+        for row in summary.exercises
+        for name, count in row.mistakes.items()
+    ]
+    head = ("exercise", "submissions", "mistake")
+    tables = _counts_table(summary, summary.title)
+    tables += _table("Known mistakes", head, "lrl", names) if names else ""
+    return tables + "".join(f"<p>{escape(note)}</p>" for note in _notes(summary))
 
 
-def _table(summary, caption: str, *, mistakes: bool) -> str:
-    heads = [_cell(_COLUMN, "left", "exercise")]
-    heads += [_cell(_COLUMN, "right", name) for name in ("submissions", *_names())]
-    heads += [_cell(_COLUMN, "left", "the known mistakes")] * mistakes
-    rows = "".join(_row(row, mistakes) for row in summary.exercises)
+def _counts_table(summary, caption: str) -> str:
+    head, *rows = _counts(summary)
+    return _table(caption, head, "l" + "r" * (len(head) - 1), rows)
+
+
+def _table(caption: str, head: tuple, sides: str, rows: list[tuple]) -> str:
+    """Columns to the left or right, as ``sides`` says; the first names the row."""
+    first, other = 'th scope="row"', "td"
+    lines = "".join(_line([first, *[other] * (len(row) - 1)], sides, row) for row in rows)
+    headings = _line(['th scope="col"'] * len(head), sides, head)
+    label = f'tabindex="0" role="region" aria-label="{escape(caption)}"'
     return (
-        f'<table><caption style="text-align:left">{escape(caption)}</caption>'
-        f"<thead><tr>{''.join(heads)}</tr></thead><tbody>{rows}</tbody></table>"
+        f'<div {label} style="overflow-x:auto"><table><caption style="text-align:left">'
+        f"{escape(caption)}</caption><thead>{headings}</thead>"
+        f"<tbody>{lines}</tbody></table></div>"
     )
 
 
-def _row(row, mistakes: bool) -> str:
-    names = "<br>".join(f"{n} × {escape(name)}" for name, n in row.mistakes.items())
-    cells = [_cell('th scope="row"', "left", escape(row.exercise.id))]
-    cells += [_cell("td", "right", str(n)) for n in _counts(row)]
-    cells += [_cell("td", "left", names)] * mistakes
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _cell(tag: str, side: str, html: str) -> str:
-    style = f"text-align:{side};vertical-align:top"
-    return f'<{tag} style="{style}">{html}</{tag.split()[0]}>'
+def _line(tags: list[str], sides: str, cells: tuple) -> str:
+    html = ""
+    for tag, side, text in zip(tags, sides, cells):
+        style = f"text-align:{'left' if side == 'l' else 'right'};vertical-align:bottom"
+        html += f'<{tag} style="{style}">{escape(text)}</{tag.split()[0]}>'
+    return f"<tr>{html}</tr>"
 
 
 def as_page(summary) -> str:
@@ -118,7 +126,7 @@ def as_page(summary) -> str:
         warning=f'<p class="few">{escape(summary.warning)}</p>' if summary.warning else "",
         notes="".join(f"<p>{escape(note)}</p>" for note in NOTES),
         picture=wide(summary) + narrow(summary),
-        table=_table(summary, "Submissions by exercise and outcome", mistakes=False),
+        table=_counts_table(summary, "Submissions by exercise and outcome"),
         mistakes="".join(_explained(row) for row in summary.exercises if row.mistakes)
         or "<p>No submission shows a known mistake.</p>",
     )
