@@ -1,5 +1,6 @@
 """Draw a counter-example: yours, expected, the difference. Legible on light and on dark."""
 
+import re
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
@@ -219,6 +220,11 @@ def _example_as_html(example) -> str:
     )
 
 
+def prose(text: str) -> str:
+    """A sentence as HTML, with `code` set as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
 def box(title: str, body: str, colour: str) -> str:
     """A frame with a coloured edge; the words carry the meaning, never the colour alone."""
     return (
@@ -228,6 +234,6 @@ def box(title: str, body: str, colour: str) -> str:
 
 
 def result_as_html(result) -> str:
-    body = "" if result.status == "not attempted" else f"<div>{escape(result.message)}</div>"
+    body = "" if result.status == "not attempted" else f"<div>{prose(result.message)}</div>"
     body += _example_as_html(result.example) if result.example else ""
     return box(result.title, body, _COLOURS.get(result.status, _MISTAKE))

@@ -33,7 +33,7 @@ class Note:
     def _repr_html_(self) -> str:
         code = f"<pre><code>{escape(self.code)}</code></pre>" if self.code else ""
         return drawing.box(
-            self.title, code + (self.html or f"<div>{escape(self.text)}</div>"), "#0072B2"
+            self.title, code + (self.html or f"<div>{drawing.prose(self.text)}</div>"), "#0072B2"
         )
 
 
@@ -128,7 +128,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
     def line(tag: str, cells: tuple[str, ...]) -> str:
         sides = ("right" if text.isdigit() else "left" for text in rows[0])
-        style = "text-align:{};white-space:nowrap"
+        style = "text-align:{};white-space:nowrap;padding:2px 8px"
         return "".join(
             f'<{tag} style="{style.format(side)}">{escape(text)}</{tag.split()[0]}>'
             for side, text in zip(sides, cells)

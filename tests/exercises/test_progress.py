@@ -146,6 +146,12 @@ def test_hints_come_one_at_a_time_and_the_last_one_stays():
     assert "03.split_heads · hint 1 of" in str(hint("03.split_heads"))
 
 
+def test_a_hint_shows_code_as_code():
+    html = [hint("13.induction_score")._repr_html_() for _ in range(2)][1]
+    assert "<code>torch.arange(period, n)</code>" in html
+    assert "`" not in html
+
+
 @pytest.mark.parametrize("one", exercises(), ids=lambda one: one.id)
 def test_solution_shows_code_and_reasoning(one):
     text = str(solution(one.id))
