@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 
 from attn_edu.exercises.restoring import restored
@@ -39,6 +40,10 @@ class Printed(io.StringIO):
     def write(self, text: str) -> int:
         return super().write(text) if self.tell() < _MOST_PRINTED else len(text)
 
+    def warning(self, message: Warning, category: type[Warning], *_: object) -> None:
+        """What `warnings.showwarning` does, without the name of a file."""
+        print(f"{category.__name__}: {message}", file=sys.stderr)
+
     def text(self) -> str:
         return "" if self.closed else self.getvalue()
 
@@ -52,6 +57,7 @@ def call(function: Callable, arguments: tuple, seconds: float, printed: Printed)
     """
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), restored():
+            warnings.showwarning = printed.warning
             if _alarm_is_possible():
                 return _call_with_alarm(function, arguments, seconds)
             return _call_in_thread(function, arguments, seconds)

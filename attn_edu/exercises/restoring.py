@@ -18,7 +18,8 @@ def _deterministic() -> tuple[bool, bool]:
 
 
 def _set_deterministic(flags: tuple[bool, bool]) -> None:
-    torch.use_deterministic_algorithms(flags[0], warn_only=flags[1])
+    if _deterministic() != flags:  # the first call of it takes torch a second
+        torch.use_deterministic_algorithms(flags[0], warn_only=flags[1])
 
 
 def _set_default_device(device: torch.device) -> None:
