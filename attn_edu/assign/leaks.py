@@ -7,6 +7,7 @@ lines), and also unpacked: from HTML, from JSON inside a string, from base64.
 
 import base64
 import binascii
+import functools
 import html
 import io
 import json
@@ -21,6 +22,7 @@ from attn_edu.exercises.definition import Exercise
 _DEEPEST = 6  # packings inside each other
 _SHORTEST = 12  # characters of a line that can be told from anything else
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_BASE64_LINES = re.compile(r"^(?:[A-Za-z0-9+/_-]+\s*\n)+[A-Za-z0-9+/_-]+={0,2}", re.MULTILINE)
 _MARKS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
 
 
@@ -47,51 +49,51 @@ def leaks(content: bytes, name: str, draws: Iterable[int] = ()) -> list[str]:
         name: what the place is called in the lines.
         draws: numbers of the random inputs that points are given on.
     """
-    secrets = _secrets(draws)
+    numbers = [re.compile(rf"(?<![\w.]){draw}(?![\w.])") for draw in draws]
     found = []
     for place, text in _texts(content, name):
-        readings = set(_readings(text))
-        for what, wanted, is_in in secrets:
-            if any(is_in(wanted, reading) for reading in readings):
-                found.append(f"{place}: {what}")
+        for reading in set(_readings(text)):
+            found += [f"{place}: {what}" for what in _in(reading, numbers)]
     return list(dict.fromkeys(found))
 
 
-def _secrets(draws: Iterable[int]) -> list[tuple]:
-    """What must not be found: what it is, the text, and how to look for it."""
-    lines = [
-        (f"a line of the answer to {one.id}", line, _code_is_in)
-        for one in exercises()
-        for line in distinctive(one)
-    ]
-    marks = [("a mark of the instructor's copy", mark, _text_is_in) for mark in _MARKS]
-    numbers = [("the number of a graded draw", str(draw), _number_is_in) for draw in draws]
-    return lines + marks + numbers
+def _in(text: str, numbers: list[re.Pattern]) -> Iterator[str]:
+    """What a text holds, in words."""
+    code = bare(text) + "\n" + _without_space(text)  # a comment may hold an answer too
+    for exercise_id, lines in _lines().items():
+        if any(line in code for line in lines):
+            yield f"a line of the answer to {exercise_id}"
+    if any(mark in text for mark in _MARKS):
+        yield "a mark of the instructor's copy"
+    if any(number.search(text) for number in numbers):
+        yield "the number of a graded draw"
+
+
+@functools.cache
+def _lines() -> dict[str, list[str]]:
+    """The distinctive lines of each exercise."""
+    return {one.id: distinctive(one) for one in exercises()}
+
+
+@functools.cache
+def _given() -> str:
+    """What students are told anyway."""
+    return "\n".join(bare(one.starter + one.statement) for one in exercises())
 
 
 def distinctive(one: Exercise) -> list[str]:
     """The lines of a reference, as `bare` text, that nobody writes without knowing the answer."""
-    given = "\n".join(bare(each.starter + each.statement) for each in exercises())
     lines = (bare(line) for line in one.source.splitlines())
-    return [line for line in lines if len(line) >= _SHORTEST and line not in given]
+    return [line for line in lines if len(line) >= _SHORTEST and line not in _given()]
 
 
 def bare(code: str) -> str:
     """Code without comments, white space and continued lines, with one kind of quotes."""
-    code = re.sub(r"#[^\n]*", "", code)
+    return _without_space(re.sub(r"#[^\n]*", "", code))
+
+
+def _without_space(code: str) -> str:
     return re.sub(r"[\s\\]+", "", code).replace("'", '"')
-
-
-def _code_is_in(line: str, text: str) -> bool:
-    return line in bare(text) or line in re.sub(r"[\s\\]+", "", text).replace("'", '"')
-
-
-def _text_is_in(mark: str, text: str) -> bool:
-    return mark in text
-
-
-def _number_is_in(number: str, text: str) -> bool:
-    return re.search(rf"(?<![\w.]){number}(?![\w.])", text) is not None
 
 
 def _texts(content: bytes, name: str) -> Iterator[tuple[str, str]]:
@@ -136,10 +138,8 @@ def _readings(text: str, deep: int = 0) -> Iterator[str]:
     if deep == _DEEPEST:
         return
     unpacked = {html.unescape(re.sub(r"<[^<>]*>", "", text)), _unescaped(text)}
-    unpacked |= {plain for packed in _BASE64.findall(text) if (plain := _from_base64(packed))}
-    joined = "".join(text.split())  # base64 is often broken into lines
-    if joined != text and _BASE64.fullmatch(joined):
-        unpacked.add(_from_base64(joined) or "")
+    packed = [*_BASE64.findall(text), *_BASE64_LINES.findall(text)]
+    unpacked |= {plain for one in packed if (plain := _from_base64("".join(one.split())))}
     for one in unpacked - {text, ""}:
         yield from _readings(one, deep + 1)
 
