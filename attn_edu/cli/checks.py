@@ -13,7 +13,7 @@ STAGES = ("style", "javascript", "unit", "notebooks", "browser")
 # nbval: outputs are compared strictly; the kernel is this Python's whatever a notebook names;
 # each cell is run a second time
 NBVAL = [
-    "-p=tests.notebooks.again",
+    "-ptests.notebooks.again",
     "--nbval",
     "--nbval-current-env",
     "--nbval-cell-timeout=120",
