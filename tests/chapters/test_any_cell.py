@@ -3,17 +3,29 @@
 The notebooks stage runs the cells for real, first down, then up: tests/notebooks/again.py.
 """
 
+import builtins
+
 import pytest
 
 from attn_edu.course import chapters
 
 from .loading import code_cells, tagged
-from .rerunning import bound_twice, faults
+from .rerunning import Cell, bound_twice, faults
 
 
 @pytest.mark.parametrize("file", [chapter.file for chapter in chapters()])
 def test_no_cell_does_something_else_the_second_time(file):
     assert faults(code_cells(file), timing=tagged(file, "timing")) == []
+
+
+@pytest.mark.parametrize("file", [chapter.file for chapter in chapters() if chapter.exercises])
+def test_exercises_can_be_done_first_thing_after_a_restart(file):
+    sources = code_cells(file)[:-1]  # the last one prints what was measured on the way
+    (first,) = [i for i, source in enumerate(sources) if "import check, hint, solution" in source]
+    cells = [Cell.of(source) for source in sources[first:]]
+    taken = frozenset().union(*(cell.now | cell.later for cell in cells))
+    bound = frozenset().union(*(cell.binds for cell in cells))
+    assert taken - bound - set(dir(builtins)) - {"check", "hint", "solution"} == set()
 
 
 def test_names_that_two_cells_bind_and_another_reads_are_found():
