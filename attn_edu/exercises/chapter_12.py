@@ -89,8 +89,12 @@ def _cross(
 
 def _cases():
     def texts(batch, n_target, n_source, d, seed):
-        shapes = (batch, n_target, d), (batch, n_source, d), (d, d), (d, d), (d, d)
-        return [normal(*shape, seed=seed + i) for i, shape in enumerate(shapes)]
+        decoder, encoder = (
+            normal(batch, n_target, d, seed=seed),
+            normal(batch, n_source, d, seed=seed + 1),
+        )
+        size = 1 / math.sqrt(d)
+        return decoder, encoder, *(normal(d, d, seed=seed + i, size=size) for i in (2, 3, 4))
 
     def real(n, *lengths):
         """Padding at the end; in front where the length is negative. Some in every text."""

@@ -11,14 +11,25 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from attn_edu.exercises import calling
 from attn_edu.exercises.calling import AnswerError, Printed, StoppedError, call
 
+_PRODUCTS = {"mm", "bmm", "mv", "dot", "mul", "mul_"}
+
 
 @dataclass(frozen=True)
 class Step:
-    """One operation: its name in torch, the shapes of its tensors, how many numbers came out."""
+    """One operation of torch.
+
+    Attributes:
+        name: in torch.
+        shapes: of its tensors.
+        size: how many numbers came out.
+        signs: whether one of its tensors is nothing but -1, 0 and 1: a product with it adds and
+            subtracts.
+    """
 
     name: str
     shapes: tuple[tuple[int, ...], ...]
     size: int
+    signs: bool = False
 
 
 class _Recorder(TorchDispatchMode):
@@ -28,10 +39,15 @@ class _Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
-        shapes = tuple(tuple(x.shape) for x in args if isinstance(x, Tensor))
+        name, tensors = function.overloadpacket.__name__, [x for x in args if isinstance(x, Tensor)]
         size = result.numel() if isinstance(result, Tensor) else 0
-        self.steps.append(Step(function.overloadpacket.__name__, shapes, size))
+        signs = name in _PRODUCTS and any(map(_is_signs, tensors))
+        self.steps.append(Step(name, tuple(tuple(x.shape) for x in tensors), size, signs))
         return result
+
+
+def _is_signs(x: Tensor) -> bool:
+    return x.device.type != "meta" and not x.is_complex() and bool((x == x.sign()).all())
 
 
 def steps(answer: Callable, *arguments) -> list[Step]:
@@ -64,9 +80,11 @@ def _make_ready() -> None:
 
 
 def multiplications(answer: Callable, *arguments) -> int:
-    """How many products of two numbers, both from tensors, were computed."""
+    """How many products of two numbers, both from tensors, were computed; a sign is no factor."""
     total = 0
     for step in steps(answer, *arguments):
+        if step.signs:
+            continue
         if step.name in ("mm", "bmm", "mv", "dot"):
             total += step.size * step.shapes[0][-1]
         elif step.name in ("addmm", "addmv", "baddbmm"):

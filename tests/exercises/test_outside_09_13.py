@@ -148,6 +148,27 @@ def interleaved(a, b):
     return c
 
 
+LEFT = torch.tensor([
+    [1, 0, 0, 1], [0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 1],
+    [1, 1, 0, 0], [-1, 0, 1, 0], [0, 1, 0, -1],
+]).double()  # fmt: skip
+RIGHT_HAND = torch.tensor([
+    [1, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, -1], [-1, 0, 1, 0],
+    [0, 0, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1],
+]).double()  # fmt: skip
+TOGETHER = torch.tensor([
+    [1, 0, 0, 1, -1, 0, 1], [0, 0, 1, 0, 1, 0, 0], [0, 1, 0, 1, 0, 0, 0], [1, -1, 1, 0, 0, 1, 0],
+]).double()  # fmt: skip
+
+
+def three_tables(a, b):
+    """The method as three matrices of signs, and the seven products at once."""
+    left = torch.einsum("pq,qij->pij", LEFT, torch.stack(cut(a)))
+    right = torch.einsum("pq,qjk->pjk", RIGHT_HAND, torch.stack(cut(b)))
+    c11, c12, c21, c22 = torch.einsum("qp,pik->qik", TOGETHER, torch.bmm(left, right))
+    return torch.cat([torch.cat([c11, c12], 1), torch.cat([c21, c22], 1)])
+
+
 # 11.masked_mean
 
 
@@ -168,6 +189,17 @@ def slices(begin, end):
 def not_zero(x, lengths):
     words = (x != 0).any(dim=-1, keepdim=True)
     return (x * words).sum(1) / words.sum(1).clamp(min=1)
+
+
+def from_running_sums(x, lengths):
+    sums = F.pad(x.cumsum(1), (0, 0, 1, 0))
+    return sums[torch.arange(len(x)), lengths] / lengths.clamp(min=1)[:, None]
+
+
+def bag_of_words(x, lengths):
+    words = torch.cat([row[:k] for row, k in zip(x, lengths)])
+    starts = F.pad(lengths.cumsum(0)[:-1], (1, 0))
+    return F.embedding_bag(torch.arange(len(words)), words, starts, mode="mean")
 
 
 def clamped_too_early(x, lengths):
@@ -235,6 +267,23 @@ def text_by_text(d, e, wq, wk, wv, mask):
         weights = torch.softmax((x @ wq) @ (y @ wk).T / math.sqrt(x.shape[-1]), dim=-1)
         out.append(weights @ (y @ wv))
     return torch.stack(out)
+
+
+def by_the_module(d, e, wq, wk, wv, mask):
+    module = torch.nn.MultiheadAttention(
+        d.shape[-1], 1, bias=False, batch_first=True, dtype=d.dtype
+    )
+    with torch.no_grad():
+        module.in_proj_weight.copy_(torch.cat([wq.T, wk.T, wv.T]))
+        module.out_proj.weight.copy_(torch.eye(d.shape[-1]))
+    return module(d, e, e, key_padding_mask=None if mask is None else ~mask)[0]
+
+
+def in_bfloat16(*given):
+    d, e, wq, wk, wv, mask = (
+        x.bfloat16() if x is not None and x.is_floating_point() else x for x in given
+    )
+    return attend(d @ wq, e @ wk, e @ wv, mask)
 
 
 def renormalised(d, e, wq, wk, wv, mask):
@@ -519,6 +568,7 @@ RIGHT = [
     ("09.online_softmax", lambda s, tile: online(s.float(), tile)),
     ("09.strassen_once", seven),
     ("09.strassen_once", interleaved),
+    ("09.strassen_once", three_tables),
     ("09.strassen_once", lambda a, b: seven(a.float(), b.float())),
     ("09.strassen_once", lambda a, b: seven(b.T, a.T).T),
     ("10.attention_flops", lambda n, d: np.int64(4) * n * n * d),
@@ -539,8 +589,12 @@ RIGHT = [
                    @ x / k.clamp(min=1)),
     ),
     ("12.cross_attention", lambda d, e, q, k, v, mask: sdpa(d, e, q, k, v, between(mask))),
+    ("11.masked_mean", from_running_sums),
+    ("11.masked_mean", bag_of_words),
+    ("12.cross_attention", by_the_module),
     ("12.cross_attention", text_by_text),
     ("12.cross_attention", renormalised),
+    ("12.cross_attention", lambda d, e, q, k, v, mask: in_bfloat16(d, e, q, k, v, mask)),
     (
         "12.cross_attention",
         lambda d, e, q, k, v, mask: attend(d.float() @ q.float(), e.float() @ k.float(),
