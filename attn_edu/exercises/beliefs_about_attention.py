@@ -109,6 +109,12 @@ BELIEFS = (
         {"axis": lambda scores: scores},
     ),
     Misconception(
+        "no softmax, and −∞ is left where the mask hides",
+        "Scores may be negative and of any size; the softmax makes a row of weights of them, and "
+        "of −∞ a weight of 0.",
+        {"axis": lambda scores: scores, "blind": _as_it_is},
+    ),
+    Misconception(
         "softmax without its denominator",
         "`exp` makes every score positive, but a row sums to 1 only after it is divided by its "
         "sum.",

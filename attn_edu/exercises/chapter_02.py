@@ -210,7 +210,8 @@ ATTENTION_WEIGHTS = Exercise(
     misconceptions=BELIEFS,
     hints=(
         "Three steps: scores divided by √d; −∞ where the mask is False; softmax over the keys.",
-        "`scores.masked_fill(~mask, -math.inf)` hides. Which axis must sum to 1?",
+        "`scores.masked_fill(~mask, -math.inf)` hides, unless `mask` is None. Which axis must sum "
+        "to 1?",
         "After `.softmax(dim=-1)` add `.masked_fill(~mask, 0)`: a row of only −∞ gives NaN.",
     ),
     minutes=10,
@@ -222,8 +223,8 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
     title="One head",
     statement=(
         "From `query` (…, n_query, d), `key` (…, n_key, d), `value` (…, n_key, d_value) and `mask` "
-        "to the output (…, n_query, d_value). `mask` is `None` or boolean, `True` = may attend. "
-        "A query that may see nothing gets zeros."
+        "to the output (…, n_query, d_value), with scores scaled by 1/√d. `mask` is `None` or "
+        "boolean, `True` = may attend, and broadcasts. A query that may see nothing gets zeros."
     ),
     starter=(
         "def scaled_dot_product_attention(query, key, value, mask):\n"
@@ -292,10 +293,10 @@ PADDING_MASK = Exercise(
     id="02.padding_mask",
     title="A mask for padding",
     statement=(
-        "`lengths` (batch,) says how many of the n words of each sequence are real; the rest is "
-        "padding at the end. Return (batch, n), boolean, `True` = may attend. (batch, 1, n) is "
-        "accepted as well: that is what `attn_edu.attention.padding_mask` returns, with an axis "
-        "for the queries."
+        "`lengths` (batch,), from 0 to n, says how many of the n words of each sequence are real; "
+        "the rest is padding at the end. Return (batch, n), boolean, `True` = may attend. "
+        "(batch, 1, n) is accepted as well: that is what `attn_edu.attention.padding_mask` "
+        "returns, with an axis for the queries."
     ),
     starter=(
         "def padding_mask(lengths, n):\n"

@@ -276,8 +276,8 @@ MULTI_HEAD_ATTENTION = Exercise(
     title="Several heads",
     statement=(
         "`x` (batch, n, d_model) and four weights (d_model, d_model), each applied as `x @ w`: "
-        "project, split into `n_heads`, attend in each head (no mask), merge, project with "
-        "`w_out`. Return (batch, n, d_model)."
+        "project, split into `n_heads`, attend in each head (scaled, no mask), merge, project "
+        "with `w_out`. Return (batch, n, d_model)."
     ),
     starter=(
         "def multi_head_attention(x, w_query, w_key, w_value, w_out, n_heads):\n"

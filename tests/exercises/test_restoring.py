@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
 
 from attn_edu.exercises import calling, check, exercise
 from attn_edu.exercises.checking import examine
@@ -178,6 +179,7 @@ VALUES = [
     (lambda q, k: given_back(q @ k.mT), "form", "memory has been given back"),
     (lambda q, k: (given_back(q), k.sum())[1], "form", "changed its input `query`"),
     (lambda q, k: torch.nested.nested_tensor([q[0], k[0]]), "form", "sparse, nested or meta"),
+    (lambda q, k: FakeTensorMode().from_tensor(q @ k.mT), "form", "sparse, nested or meta"),
     (lambda q, k: type("X" * 500, (), {})(), "form", "It returned a XXX"),
     (waiting, "form", "`async`"),
 ]
