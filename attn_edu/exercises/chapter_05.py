@@ -623,6 +623,7 @@ def _decode_cases():
 
     return [
         Case(step(1, 1, 2, 2, 1), "1 head, 2 words in the cache"),
+        Case(step(1, 2, 4, 3, 40), "2 heads, 4 words in the cache"),
         Case(step(2, 3, 5, 4, 10), "2 texts, 3 heads, 5 words in the cache"),
         Case(step(3, 2, 6, 8, 20), "3 texts, 2 heads, 6 words in the cache"),
         Case(step(2, 3, 0, 4, 30), "an empty cache: the first word"),

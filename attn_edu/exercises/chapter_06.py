@@ -299,6 +299,7 @@ def _block_cases():
         Case((*inputs(2, 3, n=15, d=4, d_value=6, seed=4), 5), "15 words in 3 blocks of 5"),
         Case((*inputs(2, n=11, d=6, d_value=3, seed=7), 4), "11 words: the last block has 3"),
         Case((*inputs(n=6, d=4, d_value=7, seed=10), 1), "blocks of a single word"),
+        Case((*inputs(2, n=3, d=4, d_value=5, seed=16), 2), "2 sentences of 3 words, blocks of 2"),
         Case((*inputs(n=3, d=5, d_value=2, seed=13), 8), "one block for everything"),
     ]
 

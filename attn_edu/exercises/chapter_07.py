@@ -25,10 +25,15 @@ def _singular(s):
     return s, torch.ones_like(s)
 
 
-def _factors(matrix, rank, *, kept=_largest, share=_singular, own=None):
+def _same(x):
+    return x
+
+
+def _factors(matrix, rank, *, kept=_largest, share=_singular, columns=_same, rows=_same, own=None):
     if own is not None:
         return own(matrix, rank)
-    u, s, vh = torch.linalg.svd(matrix, full_matrices=False)
+    u, s, vh = torch.linalg.svd(matrix)  # u (m, m), vh (n, n)
+    u, vh = columns(u)[:, : len(s)], rows(vh)[: len(s)]
     kept, (on_left, on_right) = kept(rank), share(s)
     return u[:, kept] * on_left[kept], on_right[kept, None] * vh[kept]
 
@@ -37,9 +42,18 @@ def _by_regression(matrix, rank):
     return matrix[:, :rank], torch.linalg.pinv(matrix[:, :rank]) @ matrix
 
 
-def _v_turned_again(matrix, rank):
-    u, s, vh = torch.linalg.svd(matrix)
-    return u[:, :rank] * s[:rank], vh[:, :rank].mT
+def _smallest_of_rows(matrix, rank):
+    v = torch.linalg.eigh(matrix.mT @ matrix).eigenvectors[:, :rank]
+    return matrix @ v, v.mT
+
+
+def _smallest_of_columns(matrix, rank):
+    u = torch.linalg.eigh(matrix @ matrix.mT).eigenvectors[:, :rank]
+    return u, u.mT @ matrix
+
+
+def _centred(matrix, rank):
+    return low_rank_factors(matrix - matrix.mean(dim=0), rank)
 
 
 LOW_RANK_FACTORS = Exercise(
@@ -96,7 +110,30 @@ LOW_RANK_FACTORS = Exercise(
             "V transposed once more",
             "`torch.linalg.svd` gives V already transposed: take its first rows, `vh[:rank]`. (The "
             "older `torch.svd` gives V itself.)",
-            {"own": _v_turned_again},
+            {"rows": lambda vh: vh.mT},
+        ),
+        Misconception(
+            "rows of U instead of columns",
+            "The directions are the columns of U, `u[:, :rank]`, and the rows of Vᵀ, `vh[:rank]`.",
+            {"columns": lambda u: u.mT},
+        ),
+        Misconception(
+            "the smallest eigenvectors of MᵀM kept",
+            "`eigh` sorts its eigenvalues the other way than `svd`: smallest first. Keep the last "
+            "`rank` columns.",
+            {"own": _smallest_of_rows},
+        ),
+        Misconception(
+            "the smallest eigenvectors of MMᵀ kept",
+            "`eigh` sorts its eigenvalues the other way than `svd`: smallest first. Keep the last "
+            "`rank` columns.",
+            {"own": _smallest_of_columns},
+        ),
+        Misconception(
+            "the mean taken off first",
+            "That is principal component analysis. The product must come close to the matrix "
+            "itself, mean included.",
+            {"own": _centred},
         ),
         Misconception(
             "the first columns instead of the best directions",
@@ -138,12 +175,27 @@ def _mix_weights(query, key, project, scale, axis):
     return (query @ key.mT * scale).softmax(dim=axis) @ project.mT
 
 
+def _keys_by_reshape(query, key, project, scale, axis):
+    mixed = project @ key  # (batch, rank, d)
+    return (query @ mixed.reshape(len(mixed), mixed.shape[2], -1) * scale).softmax(dim=axis)
+
+
+def _triangle(query, key, project, scale, axis):
+    scores = query @ (project @ key).mT * scale
+    seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    return scores.masked_fill(~seen, -math.inf).softmax(dim=axis)
+
+
 def _no_softmax(query, key, project, scale, axis):
     return query @ (project @ key).mT * scale
 
 
-def _softmax_attention(query, key, value):
+def _softmax_attention(query, key, value, project_key, project_value):
     return torch.nn.functional.scaled_dot_product_attention(query, key, value)
+
+
+def _queries_too(query, key, value, project_key, project_value):
+    return linformer_attention(project_key @ query, key, value, project_key, project_value)
 
 
 def _linformer(
@@ -160,7 +212,7 @@ def _linformer(
     own=None,
 ):
     if own is not None:
-        return own(query, key, value)
+        return own(query, key, value, project_key, project_value)
     first, second = projections(project_key, project_value)
     scale = scale(query.shape[-1], *project_key.shape)
     return weigh(query, key, first, scale, axis) @ (second @ value)
@@ -180,9 +232,10 @@ def _linformer_cases():
 
 
 SQUARE = Misconception(
-    "the n × n scores made first",
-    "The numbers are right: (Q Kᵀ) Eᵀ is Q (E K)ᵀ. But the brackets decide what arises on the way, "
-    "and here it was a matrix of n × n, the very thing to be saved. Mix the keys first.",
+    "a matrix of n × n on the way",
+    "The numbers are right, but on the way to them a matrix of n × n arose, the very thing to be "
+    "saved. Mostly it is a matter of brackets: mix the keys before the scores, Q (E K)ᵀ and not "
+    "(Q Kᵀ) Eᵀ, and the values before the weights, W (F V) and not (W F) V.",
     {},
 )
 
@@ -234,6 +287,29 @@ LINFORMER_ATTENTION = Exercise(
             {"projections": lambda first, second: (second, first)},
         ),
         Misconception(
+            "the projection of the values for both",
+            "Keys and values have a projection each; here the one of the values mixed both.",
+            {"projections": lambda first, second: (second, second)},
+        ),
+        Misconception(
+            "the queries mixed as well",
+            "Each of the n words asks for itself, so there are n outputs: only keys and values "
+            "are mixed.",
+            {"own": _queries_too},
+        ),
+        Misconception(
+            "a causal triangle over the mixtures",
+            "The columns are mixtures of all words, not words: each holds something of the future, "
+            "and no triangle takes it out. Every query sees every mixture.",
+            {"weigh": _triangle},
+        ),
+        Misconception(
+            "reshape instead of transpose",
+            "`reshape` and `view` only cut the row of numbers anew. To turn keys (rank, d) into "
+            "(d, rank) use `.mT`.",
+            {"weigh": _keys_by_reshape},
+        ),
+        Misconception(
             "not scaled",
             "Divide the scores by √d, as ever.",
             {"scale": lambda d, rank, n: 1.0},
@@ -250,9 +326,25 @@ LINFORMER_ATTENTION = Exercise(
             {"scale": lambda d, rank, n: 1 / d},
         ),
         Misconception(
+            "multiplied by √d",
+            "The scale makes the scores smaller: divide by √d.",
+            {"scale": lambda d, rank, n: math.sqrt(d)},
+        ),
+        Misconception(
+            "scaled by the number of words",
+            "A score is a dot product over d features; how many words were mixed plays no part.",
+            {"scale": lambda d, rank, n: 1 / math.sqrt(n)},
+        ),
+        Misconception(
             "softmax over the queries",
             "Each query divides its attention among the mixtures: the rows must sum to 1.",
             {"axis": -2},
+        ),
+        Misconception(
+            "softmax over the sentences",
+            "`dim=0` is the axis of the sentences. Each query divides its attention among the "
+            "mixtures: `dim=-1`.",
+            {"axis": 0},
         ),
         Misconception(
             "no softmax",
@@ -325,6 +417,7 @@ SHARE_KEY_HEADS = Exercise(
     model=_share,
     cases=lambda: [
         Case((torch.arange(4.0).double().view(2, 2, 1), 4), "2 keys for 4 heads, 2 words"),
+        Case((normal(3, 2, 4, seed=5), 6), "3 keys for 6 heads, 2 words"),
         Case((normal(2, 3, 5, 4, seed=1), 6), "2 sentences, 3 keys for 6 heads, 5 words"),
         Case((normal(3, 2, 4, 5, seed=2), 8), "3 sentences, 2 keys for 8 heads, 4 words"),
         Case((normal(2, 1, 4, 3, seed=3), 4), "one key for all"),
@@ -358,6 +451,38 @@ SHARE_KEY_HEADS = Exercise(
             "only one head of each group has a key",
             "All heads of a group read the same key; nobody gets zeros.",
             {"other": _only_the_first_of_a_group},
+        ),
+        Misconception(
+            "number and size of the groups exchanged",
+            "n_heads / kv_heads heads share a key. Here kv_heads of them do.",
+            {"whose": lambda kv, h: [min(i // kv, kv - 1) for i in range(h)]},
+        ),
+        Misconception(
+            "n_heads copies of each key",
+            "Each key is needed n_heads / kv_heads times: there are n_heads in all.",
+            {"other": lambda key, h: key.repeat_interleave(h, dim=-3)},
+        ),
+        Misconception(
+            "axis 1 repeated",
+            "Axis 1 is the axis of the heads only with a single leading axis. Counted from the end "
+            "it is always `dim=-3`.",
+            {"other": lambda key, h: key.repeat_interleave(h // key.shape[1], dim=1)},
+        ),
+        Misconception(
+            "axis 0 repeated",
+            "Axis 0 is the axis of the heads only without leading axes. Counted from the end it is "
+            "always `dim=-3`.",
+            {"other": lambda key, h: key.repeat_interleave(h // key.shape[-3], dim=0)},
+        ),
+        Misconception(
+            "the axis of the group left in",
+            "The copies stand on an axis of their own behind the keys. Join the two axes: "
+            "`flatten(-4, -3)`.",
+            {
+                "other": lambda key, h: key.unsqueeze(-3).expand(
+                    *key.shape[:-2], h // key.shape[-3], *key.shape[-2:]
+                )
+            },
         ),
         Misconception(
             "the words repeated instead of the heads",

@@ -16,6 +16,15 @@ def _same(x):
     return x
 
 
+def _coarse(answer):
+    """In float32: a guard of 1e-6 in the denominator, as in many listings, is no mistake."""
+    return answer.float() if answer.dtype == torch.float64 else answer
+
+
+def _features(map_query, map_key=None):
+    return {"features": (map_query, map_key or map_query)}
+
+
 # What both exercises let go wrong with the features; the rest of each is its own.
 
 _FEATURES = (
@@ -23,46 +32,89 @@ _FEATURES = (
         "no feature map",
         "A dot product may be negative, and weights may not. Both sides go through elu(x) + 1 "
         "first, which is never negative.",
-        {"features": (_same, _same)},
+        _features(_same),
     ),
     Misconception(
         "feature map on the queries only",
         "The keys go through elu(x) + 1 as well; otherwise weights may be negative.",
-        {"features": (_elu_plus_one, _same)},
+        _features(_elu_plus_one, _same),
     ),
     Misconception(
         "feature map on the keys only",
         "The queries go through elu(x) + 1 as well; otherwise weights may be negative.",
-        {"features": (_same, _elu_plus_one)},
+        _features(_same, _elu_plus_one),
     ),
     Misconception(
         "elu without the 1",
         "elu(x) goes down to −1. The 1 lifts it above 0.",
-        {"features": (torch.nn.functional.elu, torch.nn.functional.elu)},
+        _features(torch.nn.functional.elu),
+    ),
+    Misconception(
+        "the 1 added inside of elu",
+        "elu(x + 1) goes down to −1. The 1 is added to what comes out: elu(x) + 1.",
+        _features(lambda x: torch.nn.functional.elu(x + 1)),
+    ),
+    Misconception(
+        "exp below 0, and x above it",
+        "Above 0, elu(x) + 1 is x + 1, so that it goes on from 1, where exp(x) ends.",
+        _features(lambda x: torch.where(x > 0, x, x.exp())),
+    ),
+    Misconception(
+        "the 1 added above 0 only",
+        "Below 0, elu(x) is exp(x) − 1, so elu(x) + 1 is exp(x): never negative.",
+        _features(lambda x: torch.where(x > 0, x + 1, x.exp() - 1)),
     ),
     Misconception(
         "relu as the feature map",
         "relu is 0 for every negative number: a query with only negative numbers then sees "
         "nothing, and nothing there can learn. Here the map is elu(x) + 1.",
-        {"features": (torch.relu, torch.relu)},
+        _features(torch.relu),
+    ),
+    Misconception(
+        "relu plus 1 as the feature map",
+        "relu(x) + 1 is 1 for every negative number, however far below 0. Here the map is "
+        "elu(x) + 1, which goes on falling there.",
+        _features(lambda x: torch.relu(x) + 1),
+    ),
+    Misconception(
+        "softplus as the feature map",
+        "softplus is another feature map, and a legal one. Here it is elu(x) + 1.",
+        _features(torch.nn.functional.softplus),
+    ),
+    Misconception(
+        "sigmoid as the feature map",
+        "A sigmoid never exceeds 1, so no feature can stand out. Here the map is elu(x) + 1.",
+        _features(torch.sigmoid),
     ),
     Misconception(
         "exp as the feature map",
         "exp(x) is another feature map, and a legal one. Here it is elu(x) + 1, which above 0 "
         "grows like x.",
-        {"features": (torch.exp, torch.exp)},
+        _features(torch.exp),
     ),
     Misconception(
         "softmax over the features",
         "Shen et al. (2021) do that with the queries. Here each number by itself goes through "
         "elu(x) + 1.",
-        {"features": (lambda x: x.softmax(dim=-1), lambda x: x.softmax(dim=-1))},
+        _features(lambda x: x.softmax(dim=-1)),
     ),
     Misconception(
         "divided by √d",
         "The √d belongs to the scores of the softmax. Here the row is divided by its own sum, "
         "and no other scale is asked for.",
-        {"scale": lambda d: 1 / math.sqrt(d)},
+        {"scale": lambda d: (1 / math.sqrt(d), 1.0)},
+    ),
+    Misconception(
+        "queries and keys divided by √d",
+        "The √d belongs to the scores of the softmax. Here the row is divided by its own sum, "
+        "and no other scale is asked for.",
+        {"scale": lambda d: (1 / math.sqrt(d), 1 / math.sqrt(d))},
+    ),
+    Misconception(
+        "queries and keys divided by the fourth root of d",
+        "The Performer does that, to estimate a softmax with its √d. Here the row is divided by "
+        "its own sum, and no other scale is asked for.",
+        {"scale": lambda d: (d**-0.25, d**-0.25)},
     ),
     Misconception(
         "values through the feature map",
@@ -95,16 +147,22 @@ def _linear(
     value,
     *,
     features=(_elu_plus_one, _elu_plus_one),
-    scale=lambda d: 1.0,
+    scale=lambda d: (1.0, 1.0),
+    scores=lambda d: 1.0,
     divide=_by_row,
     values=_same,
     total=None,
 ):
-    scaled = query * scale(query.shape[-1])
-    weights = features[0](scaled) @ features[1](key).mT  # (…, n_query, n_key)
+    on_query, on_key = scale(query.shape[-1])
+    queries, keys = features[0](query * on_query), features[1](key * on_key)
+    weights = queries @ keys.mT * scores(query.shape[-1])  # (…, n_query, n_key)
     if total is not None:  # in place of the sum of the row
-        return weights @ values(value) / (features[0](scaled) @ total(key).unsqueeze(-1))
+        return weights @ values(value) / total(queries, keys, query, key)
     return divide(weights) @ values(value)
+
+
+def _product(queries, total):
+    return queries @ total.unsqueeze(-1)  # (…, n_query, d), (…, d) -> (…, n_query, 1)
 
 
 def _softmax_attention(weights):
@@ -132,11 +190,12 @@ LINEAR_ATTENTION = Exercise(
         "vector more."
     ),
     model=_linear,
+    normal_form=_coarse,
     cases=lambda: [
         Case(
             (
                 torch.tensor([[1.0, -1.0], [-2.0, 0.5]], dtype=torch.float64),
-                torch.tensor([[1.0, 0.0], [-1.0, 2.0], [0.0, -2.0]], dtype=torch.float64),
+                torch.tensor([[1.0, 0.0], [-1.0, 2.0], [1.0, -1.5]], dtype=torch.float64),
                 torch.tensor([[10.0, 0.0], [0.0, 10.0], [-5.0, 5.0]], dtype=torch.float64),
             ),
             "2 queries, 3 words, d = 2",
@@ -150,7 +209,7 @@ LINEAR_ATTENTION = Exercise(
             "2 sentences with 3 heads",
         ),
         Case(
-            (normal(3, 1, 2, seed=7), normal(3, 8, 2, seed=8), normal(3, 8, 5, seed=9)),
+            (normal(3, 1, 2, seed=7), normal(3, 4, 2, seed=8), normal(3, 4, 5, seed=9)),
             "one query alone",
         ),
     ],
@@ -170,26 +229,55 @@ LINEAR_ATTENTION = Exercise(
         Misconception(
             "feature map on the sum of the keys",
             "φ(k₁) + φ(k₂) is not φ(k₁ + k₂): first the features of each key, then their sum.",
-            {"total": lambda key: _elu_plus_one(key.sum(dim=-2))},
+            {
+                "total": lambda queries, keys, query, key: _product(
+                    queries, _elu_plus_one(key.sum(dim=-2))
+                )
+            },
         ),
         Misconception(
             "denominator without the feature map",
             "The denominator is the sum of the weights, and the weights are made of φ(key): the "
             "keys are summed as features here as well.",
-            {"total": lambda key: key.sum(dim=-2)},
+            {"total": lambda queries, keys, query, key: _product(queries, key.sum(dim=-2))},
         ),
         Misconception(
-            "a small number added to the denominator",
+            "denominator of raw queries and keys",
+            "The denominator is the sum of the weights, and the weights are made of φ(query) and "
+            "φ(key): both go through the feature map here as well.",
+            {"total": lambda queries, keys, query, key: _product(query, key.sum(dim=-2))},
+        ),
+        Misconception(
+            "mean of the keys in the denominator",
+            "The mean is the sum divided by the number of keys, so the weights of a row sum to "
+            "that number instead of 1. Take the sum.",
+            {"total": lambda queries, keys, query, key: _product(queries, keys.mean(dim=-2))},
+        ),
+        Misconception(
+            "√d in place of the denominator",
+            "A fixed number is not the denominator: each row is divided by its own sum.",
+            {"total": lambda queries, keys, query, key: math.sqrt(query.shape[-1])},
+        ),
+        Misconception(
+            "a number added to the denominator",
             "Features of elu(x) + 1 are above 0, and so is their sum: there is nothing to guard "
-            "against. With 1e-6 added the weights no longer sum to 1.",
-            {"divide": lambda weights: weights / (weights.sum(dim=-1, keepdim=True) + 1e-6)},
+            "against. 1e-3 is large enough to be seen in the output.",
+            {
+                "divide": lambda weights: weights / (weights.sum(dim=-1, keepdim=True) + 1e-3),
+                **_features(_elu_plus_one),  # too small to be seen beside another feature map
+            },
+        ),
+        Misconception(
+            "only the keys before are seen",
+            "Here every query sees every key. The causal form is the next exercise.",
+            {"divide": lambda weights: _by_row(weights.tril())},
         ),
         Misconception(
             "feature map on the scores",
             "φ(query · key) cannot be taken apart again, so every score would be needed. Query "
             "and key go through the map each by itself, before the product.",
             {
-                "features": (_same, _same),
+                **_features(_same),
                 "divide": lambda weights: _by_row(_elu_plus_one(weights)),
             },
         ),
@@ -197,6 +285,12 @@ LINEAR_ATTENTION = Exercise(
             "each key shares itself out among the queries",
             "The sum runs over the keys of a row: the rows must sum to 1, and here the columns do.",
             {"divide": lambda weights: weights / weights.sum(dim=-2, keepdim=True)},
+        ),
+        Misconception(
+            "sum over axis 1",
+            "`dim=1` is the axis of the keys only as long as there are no leading axes. Counted "
+            "from the end it is always `dim=-1`.",
+            {"divide": lambda weights: weights / weights.sum(dim=1, keepdim=True)},
         ),
         Misconception(
             "all weights together sum to 1",
@@ -209,20 +303,25 @@ LINEAR_ATTENTION = Exercise(
             {"divide": _softmax_attention},
         ),
         Misconception(
+            "softmax attention of the features",
+            "The features take the place of the softmax. Divide by the sum of the row, and no exp.",
+            {"divide": _softmax_attention, "scores": lambda d: 1 / math.sqrt(d)},
+        ),
+        Misconception(
             "softmax attention",
             "That is the attention of chapter 02, with the n × n matrix. Here φ(query) · φ(key) "
             "takes the place of exp(query · key).",
             {
-                "features": (_same, _same),
+                **_features(_same),
                 "divide": _softmax_attention,
-                "scale": lambda d: 1 / math.sqrt(d),
+                "scale": lambda d: (1 / math.sqrt(d), 1.0),
             },
         ),
         Misconception(
             "a softmax on each side",
             "That is the efficient attention of Shen et al. (2021). Here each number of query and "
             "key by itself goes through elu(x) + 1, and the row is divided by its sum.",
-            {"features": (lambda q: q.softmax(dim=-1), lambda k: k.softmax(dim=-2))},
+            _features(lambda q: q.softmax(dim=-1), lambda k: k.softmax(dim=-2)),
         ),
         *_FEATURES,
     ),
@@ -263,7 +362,7 @@ def _causal(
     value,
     *,
     features=(_elu_plus_one, _elu_plus_one),
-    scale=lambda d: 1.0,
+    scale=lambda d: (1.0, 1.0),
     values=_same,
     run=_from_the_left,
     divide=lambda sums, total, everything: sums / total,
@@ -271,8 +370,8 @@ def _causal(
 ):
     if weights is not None:  # of a whole matrix
         return weights(query, key) @ value
-    query, key = features[0](query * scale(query.shape[-1])), features[1](key)
-    value = values(value)
+    on_query, on_key = scale(query.shape[-1])
+    query, key, value = features[0](query * on_query), features[1](key * on_key), values(value)
     value = torch.cat([value, torch.ones_like(value[..., :1])], dim=-1)  # the last: denominators
     products = key[..., :, None] * value[..., None, :]  # (…, n, d, d_value + 1)
     found = (query.unsqueeze(-2) @ run(products)).squeeze(-2)  # (…, n, d_value + 1)
@@ -287,6 +386,31 @@ def _positions(sums):
 def _causal_softmax(scores):
     future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(diagonal=1)
     return scores.masked_fill(future, -math.inf).softmax(dim=-1)
+
+
+def _both(of_values, of_total):
+    """The sums of the values, and of the denominators, each run in a way of its own."""
+    return lambda products: torch.cat(
+        [of_values(products[..., :-1]), of_total(products[..., -1:])], dim=-1
+    )
+
+
+def _without_itself(products):
+    return products.cumsum(dim=-3) - products
+
+
+def _on_to_the_next_sentence(products):
+    d, d_value = products.shape[-2:]
+    return products.reshape(-1, d, d_value).cumsum(dim=0).view_as(products)
+
+
+def _one_ahead(products):
+    sums = products.cumsum(dim=-3)
+    return torch.cat([sums[..., 1:, :, :], sums[..., -1:, :, :]], dim=-3)
+
+
+def _by_column(weights):
+    return weights / weights.sum(dim=-2, keepdim=True)
 
 
 def _everything_over_the_sum_so_far(products):
@@ -314,11 +438,12 @@ CAUSAL_LINEAR_ATTENTION = Exercise(
         "network."
     ),
     model=_causal,
+    normal_form=_coarse,
     cases=lambda: [
         Case(
             (
                 torch.tensor([[[1.0, -1.0], [0.0, 1.0], [2.0, 0.0]]], dtype=torch.float64),
-                torch.tensor([[[1.0, 0.0], [-1.0, 2.0], [0.0, -2.0]]], dtype=torch.float64),
+                torch.tensor([[[1.0, 0.5], [-1.0, 2.0], [1.0, -1.5]]], dtype=torch.float64),
                 torch.tensor([[[10.0], [0.0], [-5.0]]], dtype=torch.float64),
             ),
             "1 sentence, 3 words, d = 2",
@@ -365,11 +490,14 @@ CAUSAL_LINEAR_ATTENTION = Exercise(
             {"run": _everything_over_the_sum_so_far},
         ),
         Misconception(
-            "a small number added to the denominator",
+            "a number added to the denominator",
             "Features of elu(x) + 1 are above 0, and so is their sum: there is nothing to guard "
-            "against. With 1e-6 added the weights no longer sum to 1. If the first word gave NaN, "
+            "against. 1e-3 is large enough to be seen in the output. If the first word gave NaN, "
             "add to the state first, then read.",
-            {"divide": lambda sums, total, everything: sums / (total + 1e-6)},
+            {
+                "divide": lambda sums, total, everything: sums / (total + 1e-3),
+                **_features(_elu_plus_one),  # too small to be seen beside another feature map
+            },
         ),
         Misconception(
             "softmax attention",
@@ -384,6 +512,27 @@ CAUSAL_LINEAR_ATTENTION = Exercise(
             {"weights": lambda q, k: _causal_softmax(_elu_plus_one(q) @ _elu_plus_one(k).mT)},
         ),
         Misconception(
+            "softmax attention of the features",
+            "The features take the place of the softmax: the future becomes 0, not −∞, and the "
+            "row is divided by its sum.",
+            {
+                "weights": lambda q, k: _causal_softmax(
+                    _elu_plus_one(q) @ _elu_plus_one(k).mT / math.sqrt(q.shape[-1])
+                )
+            },
+        ),
+        Misconception(
+            "each key shares itself out among the queries",
+            "The sum runs over the keys of a row: the rows must sum to 1, and here the columns do.",
+            {"weights": lambda q, k: _by_column((_elu_plus_one(q) @ _elu_plus_one(k).mT).tril())},
+        ),
+        Misconception(
+            "a softmax on each side",
+            "That is the efficient attention of Shen et al. (2021); the softmax over the keys even "
+            "sees the future. Here each number goes through elu(x) + 1 by itself.",
+            _features(lambda q: q.softmax(dim=-1), lambda k: k.softmax(dim=-2)),
+        ),
+        Misconception(
             "feature map on the scores",
             "φ(query · key) cannot be taken apart again, so no state could be carried along. Query "
             "and key go through the map each by itself, before the product.",
@@ -396,10 +545,33 @@ CAUSAL_LINEAR_ATTENTION = Exercise(
             {"divide": lambda sums, total, everything: sums / _positions(sums)},
         ),
         Misconception(
+            "divided by the number of words",
+            "The mean is not the denominator. Carry Σ φ(key) along, and divide by its product "
+            "with the query.",
+            {"divide": lambda sums, total, everything: sums / sums.shape[-2]},
+        ),
+        Misconception(
             "sum running over the heads",
             "`dim=1` is the axis of the words only with a single leading axis; with heads it is "
             "the heads. Counted from the end it stays the same axis.",
             {"run": lambda products: products.cumsum(dim=1)},
+        ),
+        Misconception(
+            "denominator running over the heads",
+            "The sum of the values runs over the words, the one of the denominator over axis 1: "
+            "with heads that is the heads. Counted from the end it stays the same axis.",
+            {"run": _both(_from_the_left, lambda products: products.cumsum(dim=1))},
+        ),
+        Misconception(
+            "sum running over the sentences",
+            "`dim=0` is the axis of the sentences, which know nothing of each other. Counted from "
+            "the end the axis of the words stays the same.",
+            {"run": lambda products: products.cumsum(dim=0)},
+        ),
+        Misconception(
+            "state carried on to the next sentence",
+            "Each sentence, and each head, begins with a state of zeros.",
+            {"run": _on_to_the_next_sentence},
         ),
         Misconception(
             "sum running backwards",
@@ -412,10 +584,48 @@ CAUSAL_LINEAR_ATTENTION = Exercise(
             {"run": _same},
         ),
         Misconception(
+            "denominator replaced, not added to",
+            "The sum of the values grows from word to word, the denominator holds one word alone. "
+            "Add to both.",
+            {"run": _both(_from_the_left, _same)},
+        ),
+        Misconception(
+            "values replaced, not added to",
+            "The denominator grows from word to word, the sum of the values holds one word alone. "
+            "Add to both.",
+            {"run": _both(_same, _from_the_left)},
+        ),
+        Misconception(
+            "one word of the future",
+            "Each word sees the next one as well. At word t only the words up to it count.",
+            {"run": _one_ahead},
+        ),
+        Misconception(
             "the word itself left out",
             "The state is read before the word is added, so a word sees only those before it, and "
             "the first sees nothing. Add first, then read.",
-            {"run": lambda products: products.cumsum(dim=-3) - products},
+            {"run": _without_itself},
+        ),
+        Misconception(
+            "the word itself left out, and zeros for the first",
+            "The state is read before the word is added, so a word sees only those before it. That "
+            "the first word sees nothing was covered up. Add first, then read.",
+            {
+                "run": _without_itself,
+                "divide": lambda sums, total, everything: torch.where(total == 0, 0, sums / total),
+            },
+        ),
+        Misconception(
+            "the word itself left out of the values",
+            "The sum of the values is read before the word is added, the denominator after it. Add "
+            "to both first, then read.",
+            {"run": _both(_without_itself, _from_the_left)},
+        ),
+        Misconception(
+            "the word itself left out of the denominator",
+            "The denominator is read before the word is added, the sum of the values after it. Add "
+            "to both first, then read.",
+            {"run": _both(_from_the_left, _without_itself)},
         ),
         *_FEATURES,
     ),
