@@ -491,7 +491,7 @@ BY_HAND = [
     ("07.low_rank_factors", lambda matrix, rank: matrix, None),
     ("07.low_rank_factors", v_turned_again, "V transposed once more"),
     ("07.linformer_attention", mixed_too_late, "weights mixed after the softmax"),
-    ("07.linformer_attention", scores_mixed, "the n × n scores made first"),
+    ("07.linformer_attention", scores_mixed, "a matrix of n × n on the way"),
     (
         "07.linformer_attention",
         lambda q, k, v, e, f: torch.nn.functional.scaled_dot_product_attention(q, k, v),
@@ -519,7 +519,7 @@ BY_HAND = [
     (
         "08.causal_linear_attention",
         lambda q, k, v: read_before_writing(q, k, v, little=1e-6),
-        "a small number added to the denominator + the word itself left out",
+        "the word itself left out, and zeros for the first",
     ),
     ("08.causal_linear_attention", future_in_the_denominator, "denominator of the whole sentence"),
     ("09.online_softmax", lambda s, tile: s.softmax(-1), "the whole row at once"),
