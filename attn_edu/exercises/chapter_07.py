@@ -171,6 +171,10 @@ def _mix_first(query, key, project, scale, axis):
     return (query @ (project @ key).mT * scale).softmax(dim=axis)
 
 
+def _mix_scores(query, key, project, scale, axis):
+    return (query @ key.mT @ project.mT * scale).softmax(dim=axis)
+
+
 def _mix_weights(query, key, project, scale, axis):
     return (query @ key.mT * scale).softmax(dim=axis) @ project.mT
 
@@ -236,7 +240,7 @@ SQUARE = Misconception(
     "The numbers are right, but on the way to them a matrix of n × n arose, the very thing to be "
     "saved. Mostly it is a matter of brackets: mix the keys before the scores, Q (E K)ᵀ and not "
     "(Q Kᵀ) Eᵀ, and the values before the weights, W (F V) and not (W F) V.",
-    {},
+    {"weigh": _mix_scores},
 )
 
 
@@ -357,6 +361,7 @@ LINFORMER_ATTENTION = Exercise(
             "This is softmax attention to all n words; the projections were not used.",
             {"own": _softmax_attention},
         ),
+        SQUARE,
     ),
     hints=(
         "A matrix of (rank, n) times the keys (n, d): which shape has it?",

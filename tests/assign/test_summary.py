@@ -20,6 +20,7 @@ from attn_edu.assign.outcomes import OUTCOMES
 from attn_edu.assign.summary import ClassSummary, ExerciseSummary, class_summary
 from attn_edu.assign.summary_picture import narrow, wide
 from attn_edu.exercises import exercise, exercises
+from attn_edu.exercises.checking import examine
 
 MIME = "application/vnd.attn-edu.result+json"
 SCORES = "02.scores"
@@ -217,6 +218,23 @@ def test_counts_add_up(answers):
     for name, count in one.mistakes.items():
         assert f"{count} × {name}" in text
         assert f"{SCORES}{count}{name}" in page  # three cells of a row
+
+
+def does_too_much(one):
+    """Names of what an exercise says of an answer with the right numbers and too much work."""
+    results = [examine(one, one.wrong(belief)) for belief in one.misconceptions]
+    return [result.misconception for result in results if result.example is None]
+
+
+@pytest.mark.parametrize(
+    "name", ["07.linformer_attention", "09.online_softmax", "09.strassen_once"]
+)
+def test_too_much_work_is_a_known_mistake_too(tmp_path, name):
+    mistakes = does_too_much(exercise(name))
+    assert mistakes
+    for number, mistake in enumerate(mistakes):
+        hand_in(tmp_path, f"s{number}", gave(name, "misconception", mistake))
+    assert row(class_summary(tmp_path), name).mistakes == dict.fromkeys(mistakes, 1)
 
 
 # ---- what counts as what ------------------------------------------------------------------------
