@@ -19,7 +19,10 @@ from nbgrader.preprocessors import Execute, NbGraderPreprocessor, OverwriteCells
 
 from attn_edu.exercises.grading import RESULT_MIME
 
-_MOST_TIMEOUTS = 2  # in a row: a kernel that does not let itself be interrupted
+_ENDS = {
+    "DeadKernelError": "Python ended",
+    "CellTimeoutError": "Python ran too long, and could not be interrupted",
+}
 _MOST_CHARACTERS = 200_000  # of one output
 # What a result of `check` is drawn with, and some more that is only text.
 _TAGS = ["a", "b", "br", "caption", "code", "div", "em", "h1", "h2", "h3", "h4", "i", "li", "ol"]
@@ -50,7 +53,7 @@ class Run(Execute):
     """
 
     def preprocess(self, nb, resources, km=None):
-        self._ended, self._timeouts = "", 0
+        self._ended = ""
         with tempfile.TemporaryDirectory() as folder:
             resources["metadata"]["path"] = folder
             return super().preprocess(nb, resources, km)
@@ -63,16 +66,12 @@ class Run(Execute):
             return cell, resources
         try:
             super().preprocess_cell(cell, resources, index)
-        except Exception as error:  # the kernel died, or drowned us in output
+        except Exception as error:  # the kernel died, hangs for good, or drowns us in output
             kind = type(error).__name__
-            said = "Python ended here" if kind == "DeadKernelError" else f"it was stopped: {kind}"
+            said = _ENDS.get(kind, f"Python was stopped ({kind})")
             cell.outputs = [*cell.outputs, _error(kind, f"In this cell {said}.")]
             self._ended = f"in cell {index + 1} of the notebook {said}"
         _shorten(cell)
-        late = any(output.get("ename") == "CellTimeoutError" for output in cell.outputs)
-        self._timeouts = self._timeouts + 1 if late else 0
-        if self._timeouts == _MOST_TIMEOUTS and not self._ended:
-            self._ended = f"cell {index} of the notebook could not be stopped"
         return cell, resources
 
 
@@ -120,7 +119,9 @@ class PutBack(OverwriteCells):
         here = {cell.metadata.nbgrader["grade_id"] for cell in nb.cells if utils.is_grade(cell)}
         for graded in source.grade_cells:
             if graded.name not in here:
-                nb.cells.append(self.missing_cell_transform(cells[graded.name], graded.max_score))
+                cell = self.missing_cell_transform(cells[graded.name], graded.max_score)
+                cell.id = graded.name
+                nb.cells.append(cell)
         return nb, resources
 
 
