@@ -244,6 +244,16 @@ NEXT_TOKEN_LOSS = Exercise(
             {"pair": lambda logits, tokens: (logits, tokens)},
         ),
         Misconception(
+            "shifted the wrong way",
+            "Each position is judged by the token before it, which it has read already.",
+            {"pair": lambda logits, tokens: (logits[:, 1:], tokens[:, :-1])},
+        ),
+        Misconception(
+            "shifted in a ring",
+            "The last position has no answer. `roll` gives it the first token of the text.",
+            {"pair": lambda logits, tokens: (logits, tokens.roll(-1, dims=1))},
+        ),
+        Misconception(
             "not shifted, the last left out",
             "Guesses and answers lose the same end, so each position is still judged by the token "
             "that it has just read. The guesses lose the last, the answers the first.",
@@ -254,16 +264,6 @@ NEXT_TOKEN_LOSS = Exercise(
             "Guesses and answers lose the same end, so each position is still judged by the token "
             "that it has just read. The guesses lose the last, the answers the first.",
             {"pair": lambda logits, tokens: (logits[:, 1:], tokens[:, 1:])},
-        ),
-        Misconception(
-            "shifted the wrong way",
-            "Each position is judged by the token before it, which it has read already.",
-            {"pair": lambda logits, tokens: (logits[:, 1:], tokens[:, :-1])},
-        ),
-        Misconception(
-            "shifted in a ring",
-            "The last position has no answer. `roll` gives it the first token of the text.",
-            {"pair": lambda logits, tokens: (logits, tokens.roll(-1, dims=1))},
         ),
         Misconception(
             "shifted in a ring through all texts",
@@ -494,16 +494,16 @@ ADDITIVE_MASK = Exercise(
             {"shown": 1.0, "hidden": 0.0},
         ),
         Misconception(
-            "nothing is hidden",
-            "Every entry is 0. `masked_fill` returns a new tensor and leaves the old one as it is: "
-            "keep what it returns.",
-            {"hidden": 0.0},
-        ),
-        Misconception(
             "a big negative number",
             "−10⁹ gives a row that sees nothing the same weight everywhere, padding included, and "
             "overflows in half precision. What is hidden needs −∞.",
             {"hidden": -1e9},
+        ),
+        Misconception(
+            "nothing is hidden",
+            "Every entry is 0. `masked_fill` returns a new tensor and leaves the old one as it is: "
+            "keep what it returns.",
+            {"hidden": 0.0},
         ),
         Misconception(
             "the smallest float",

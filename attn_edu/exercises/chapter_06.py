@@ -338,15 +338,15 @@ BLOCK_ATTENTION = Exercise(
             {"same": lambda i, j, n, block: i % -(-n // block) == j % -(-n // block)},
         ),
         Misconception(
+            "causal inside a block",
+            "Nothing is hidden inside a block: its first word sees its last.",
+            {"same": lambda i, j, n, block: _in_one_block(i, j, n, block) & (i >= j)},
+        ),
+        Misconception(
             "the same place in every block",
             "A block holds neighbours. Here a word sees every `block`-th word: the one at its own "
             "place in each of the blocks.",
             {"same": lambda i, j, n, block: i % block == j % block},
-        ),
-        Misconception(
-            "causal inside a block",
-            "Nothing is hidden inside a block: its first word sees its last.",
-            {"same": lambda i, j, n, block: _in_one_block(i, j, n, block) & (i >= j)},
         ),
         Misconception(
             "the blocks before are seen too",
