@@ -125,18 +125,22 @@ def form(got: Tensor, expected: object) -> str | None:
     return None
 
 
-def same(got: Tensor, wanted: object) -> bool:
-    """Equal in shape and kind of dtype, and in value up to rounding. NaN equals NaN only."""
+def same(got: Tensor, wanted: object, rounding: float = 0.0) -> bool:
+    """Equal in shape and kind of dtype, and in value up to rounding. NaN equals NaN only.
+
+    Args:
+        rounding: allow at least this much, absolute and relative.
+    """
     wanted = wanted if isinstance(wanted, Tensor) else torch.tensor(float(wanted)).double()
     kinds = {_kind(got), _kind(wanted)}
     if got.shape != wanted.shape or (len(kinds) > 1 and (got.ndim or "bool" in kinds)):
         return False
-    return bool((close(got, wanted) | (got.isnan() & wanted.isnan())).all())
+    return bool((close(got, wanted, rounding) | (got.isnan() & wanted.isnan())).all())
 
 
-def close(got: Tensor, wanted: Tensor) -> Tensor:
+def close(got: Tensor, wanted: Tensor, rounding: float = 0.0) -> Tensor:
     """Where two tensors of one shape agree up to the rounding of their dtypes. NaN never does."""
-    tolerance = max(_TOLERANCE.get(x.dtype, 0.0) for x in (got, wanted))
+    tolerance = max(rounding, *(_TOLERANCE.get(x.dtype, 0.0) for x in (got, wanted)))
     return torch.isclose(got.double(), wanted.double(), rtol=tolerance, atol=tolerance)
 
 

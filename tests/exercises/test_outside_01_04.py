@@ -148,7 +148,7 @@ def tril_like(mask, query, key):
 
 def bert(q, k, v, m):
     s = product(q, k) / math.sqrt(q.size(-1))
-    return (s if m is None else s + (1.0 - m.double()) * -10000.0).softmax(-1) @ v
+    return (s if m is None else s + (1.0 - m.to(s)) * -10000.0).softmax(-1) @ v
 
 
 def scaled_late(q, k, v, m):
@@ -655,6 +655,49 @@ def test_a_right_answer_passes_in_any_style(name, answer):
     for draw in range(3):
         result = examine(exercise(name), answer, draw)
         assert result.passed, result
+
+
+def narrow(function):
+    """Single precision on the way, double precision in the end."""
+    return lambda *arguments: in_dtype(function, torch.float32)(*arguments).double()
+
+
+def angles_in_float32(x):
+    turn = torch.polar(torch.ones(x.shape[-2], x.shape[-1] // 2), angles(x).float())
+    return torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turn).flatten(-2)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "misconception"),
+    [
+        ("02.attention_weights", narrow(lambda q, k, m: head(q, k, None, m)), None),
+        ("02.scaled_dot_product_attention", narrow(not_in_place), "mask ignored"),
+        ("02.scaled_dot_product_attention", narrow(head), None),
+        ("03.multi_head_attention", narrow(several), None),
+        ("03.multi_head_attention", narrow(like_gpt), "the future hidden"),
+        ("04.layer_norm", narrow(normed), None),
+        ("04.layer_norm", lambda x, g, b: F.layer_norm(x.float(), g.shape) * g + b, None),
+        ("04.layer_norm", narrow(lambda *a: normed(*a, eps=1e-3)), "ε of 1e-3"),
+        ("04.layer_norm", narrow(lambda *a: normed(*a, dim=1)), "normalised over axis 1"),
+        ("04.rotary", angles_in_float32, None),
+        ("04.rotary", narrow(each_its_own), "each feature with an angle of its own"),
+    ],
+)
+def test_single_precision_on_the_way_is_judged_like_double(name, answer, misconception):
+    for draw in range(3):
+        result = examine(exercise(name), answer, draw)
+        assert result.misconception == misconception, result
+        assert result.passed == (misconception is None)
+
+
+def test_single_precision_is_no_excuse_where_an_answer_fails():
+    def fails_with_a_mask(query, key, value, mask):
+        return narrow(head)(query, key, value, mask) if mask is None else 1 / 0
+
+    result = check("02.scaled_dot_product_attention", fails_with_a_mask)
+    assert result.status == "form"
+    assert "ZeroDivisionError" in result.message
+    assert "It is right for: 2 queries, 3 keys, no mask" in result.message
 
 
 # Nonsense: made of the right answer, wrong in its form or right for part of the inputs.
