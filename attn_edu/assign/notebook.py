@@ -89,9 +89,10 @@ def _head(chapter: Chapter, several: list[Exercise], chapters_at: str) -> Notebo
         f"Read chapter {chapter.number} first, [{chapter.title}]({link}). Here are its exercises: "
         f"{points} points, about {minutes} minutes.\n\n"
         "Write each function where it says `your code here`. The cell under it checks your answer "
-        "and names the mistake if it knows it; in a cell of your own, "
-        f'`hint("{several[0].id}")` gives a hint. The points are given on other inputs than those '
-        "of the check, so compute the answer; an exercise earns all its points or none.\n\n"
+        "and names the mistake if it knows it; the cell after that shows the points, and stays as "
+        f'it is. In a cell of your own, `hint("{several[0].id}")` gives a hint. What you hand in '
+        "is graded on other inputs than those of the check, so compute the answer; an exercise "
+        "earns all its points or none.\n\n"
         "At the end, run the whole notebook from a fresh kernel, save it, and hand in this one "
         "file under the name that it has."
     )
