@@ -27,8 +27,8 @@ inputs that the points are given on.
 5. Read `grades.csv` and `summary.html`; give each student the page in `feedback/STUDENT/`.
    Points that you change by hand, in nbgrader's formgrader, stay when you grade again.
 
-nbgrader's own commands work here: `.venv/bin/python -m attn_edu.assign.tools COMMAND`, run in this
-folder with the path of the course's `.venv`, is the `nbgrader COMMAND` of its manual.
+Commands of nbgrader itself: run in this folder, with the path of the course in front,
+`.venv/bin/python -m attn_edu.assign.tools COMMAND` does what `nbgrader COMMAND` does in its manual.
 
 To add a chapter, or to renew the random inputs of one, assign it again into this folder.
 Submissions and grades stay.
@@ -45,7 +45,7 @@ Submissions and grades stay.
 - Caught: functions that are missing, crash, hang, print or exit; a kernel that dies (that
   notebook ends there, and keeps what it has earned); a cell that shows no points; deleted or
   edited tests; files beside the notebook that bear the names of modules; a changed comparison
-  that lets every known mistake pass.
+  that lets a known mistake pass.
 - Not caught: code that is written to deceive the check and hides it well, for it runs in the
   same Python; an answer that calls the course's own function; memory that fills up.
 """

@@ -39,7 +39,10 @@ def main(arguments: list[str]) -> int:
     print(running.table(rows))
     print(f"\nPoints: {folder / 'grades.csv'}; a page for each student: {folder / 'feedback'}")
     _sum_up(folder)
-    return int(any(row.note for row in rows))
+    noted = sum(bool(row.note) for row in rows)
+    if noted:
+        print(f"\nNot graded, for the reasons in the notes: {noted}", file=sys.stderr)
+    return int(noted > 0)
 
 
 def _sum_up(folder: Path) -> None:
