@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from attn_edu.exercises import drawing
+from attn_edu.labels import as_label
 
 _TITLES = {
     "passed": "passed",
@@ -59,9 +60,9 @@ class Result:
         lines = [self.title] if plain else [self.title, *drawing.lines(self.message)]
         if self.example:
             lines += drawing.example_as_text(self.example)
-        return "\n".join(lines)
+        return as_label("\n".join(lines))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return drawing.result_as_html(self)
+        return as_label(drawing.result_as_html(self))

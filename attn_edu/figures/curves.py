@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from attn_edu.figures.chart import Chart
 from attn_edu.figures.theme import COLOURS, DASHES, GREY, MARKERS, SLIDER, TEMPLATE, faded
+from attn_edu.labels import as_label
 
 MOST_POINTS = 200
 
@@ -40,8 +41,9 @@ def curves(
         ValueError: no line, unequal lengths, a value that is not finite, or an empty summary.
     """
     chart = _frame(x, y, title, summary, log_x, log_y, y_range)
-    chart.add_traces(_dots(lines, dots or {}, log_x, log_y))
-    chart.add_traces(_traces(lines, log_x, log_y) + _levels(lines, levels or {}))
+    lines, levels, dots = _named(lines), _named(levels), _named(dots)
+    chart.add_traces(_dots(lines, dots, log_x, log_y))
+    chart.add_traces(_traces(lines, log_x, log_y) + _levels(lines, levels))
     if log_x:
         _mark_the_points(chart, lines)
     return chart
@@ -70,7 +72,8 @@ def curves_by_step(
         active: the step that is shown first, and in a saved page.
     """
     chart = _frame(x, y, title, summary, log_x, log_y, y_range)
-    sets = [_traces(lines, log_x, log_y) + _levels(lines, levels or {}) for lines in steps.values()]
+    steps, levels = {k: _named(lines) for k, lines in _named(steps).items()}, _named(levels)
+    sets = [_traces(lines, log_x, log_y) + _levels(lines, levels) for lines in steps.values()]
     if not 0 <= active < len(sets):
         raise ValueError(f"active: got {active}; accepted is 0 to {len(sets) - 1}.")
     owner = [i for i, traces in enumerate(sets) for _ in traces]
@@ -87,7 +90,7 @@ def curves_by_step(
             {
                 **SLIDER,
                 "active": active,
-                "currentvalue": {"prefix": f"{slider}: "},
+                "currentvalue": {"prefix": f"{as_label(slider)}: "},
                 "pad": {"t": 55},
                 "steps": [
                     {
@@ -106,6 +109,7 @@ def curves_by_step(
 def _frame(x, y, title, summary, log_x, log_y, y_range) -> Chart:
     if not summary.strip():
         raise ValueError("summary: got nothing; accepted is the picture in a sentence.")
+    x, y, title, summary = map(as_label, (x, y, title, summary))
     chart = Chart()
     chart.update_layout(
         template=TEMPLATE,
@@ -121,6 +125,10 @@ def _frame(x, y, title, summary, log_x, log_y, y_range) -> Chart:
     if y_range is not None:
         chart.update_yaxes(range=[math.log10(v) if log_y else v for v in y_range])
     return chart
+
+
+def _named(by_name: Mapping | None) -> dict:
+    return {as_label(str(name)): what for name, what in (by_name or {}).items()}
 
 
 def _traces(lines: Mapping[str, Sequence], log_x: bool, log_y: bool) -> list[dict]:

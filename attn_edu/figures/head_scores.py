@@ -5,6 +5,8 @@ from html import escape
 
 import numpy as np
 
+from attn_edu.labels import as_label
+
 _CELL = "padding:1px 4px;text-align:right;min-width:1.5em;border:1px solid rgba(128,128,128,.25)"
 _ROW = "background:transparent"  # JupyterLab shades every second row, as if it scored higher
 _HEAD = "padding:1px 4px;text-align:right;font-weight:400;opacity:.75"
@@ -29,8 +31,9 @@ class HeadScores:
     """
 
     def __init__(self, scores: Mapping[str, Sequence], *, title: str):
-        self.scores = {name: np.asarray(table, dtype=float) for name, table in scores.items()}
-        self.title = title
+        tables = ((as_label(str(name)), table) for name, table in scores.items())
+        self.scores = {name: np.asarray(table, dtype=float) for name, table in tables}
+        self.title = as_label(title)
         if not self.scores:
             raise ValueError("scores: got none; accepted is at least one table.")
         for name, table in self.scores.items():

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from html import escape
 
+from attn_edu.labels import as_label
+
 _KEPT = "background:rgba(0,119,187,.13)"
 _UPWARDS = "writing-mode:vertical-rl;transform:rotate(180deg);white-space:nowrap"
 _BROKEN = "white-space:nowrap;background:rgba(213,94,0,.30);font-weight:600"
@@ -41,7 +43,7 @@ class Promises:
         said = [
             f"{name}: {', '.join(map(_words, broken))}" for name, broken in faults.items() if broken
         ]
-        return f"{self._counts()} {'; '.join(said)}.".replace(" .", "")
+        return as_label(f"{self._counts()} {'; '.join(said)}.".replace(" .", ""))
 
     def _counts(self) -> str:
         rows = [self._found["results"][name] for name in self.names]
@@ -64,7 +66,7 @@ class Promises:
             for p in self.properties
             if p in notes
         )
-        return (
+        return as_label(
             '<div tabindex="0" role="region" aria-label="Who keeps which promise" '
             'style="overflow-x:auto"><table style="font-size:.85em">'
             f'<caption style="text-align:left">{escape(self._counts())}</caption>'

@@ -75,7 +75,8 @@ class _Axis:
         ]
         self.start, self.end = ends
         if self.start == self.end:
-            self.start, self.end = self.start - 0.5, self.end + 0.5
+            half = max(0.5, abs(self.start) * 1e-6)  # what is added must not be lost in rounding
+            self.start, self.end = self.start - half, self.end + half
         if axis.range is None:
             pad = {"x": 0.02, "y": 0.04}[which] * (self.end - self.start)
             self.start, self.end = self.start - pad, self.end + pad

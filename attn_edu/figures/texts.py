@@ -5,6 +5,8 @@ import json
 from collections.abc import Mapping
 from html import escape
 
+from attn_edu.labels import as_label
+
 # The slider takes the place of the folded texts; without scripts these stay.
 _SCRIPT = """(() => {{
 const script = document.currentScript;
@@ -50,7 +52,8 @@ class Texts:
     """
 
     def __init__(self, steps: Mapping[str, str], *, slider: str, title: str, active: int = 0):
-        self.steps, self.slider, self.title = dict(steps), slider, title
+        self.steps = {as_label(str(name)): as_label(text) for name, text in steps.items()}
+        self.slider, self.title = as_label(slider), as_label(title)
         if not 0 <= active < len(self.steps):
             raise ValueError(f"active: got {active} for {len(self.steps)} texts.")
         self.active = active

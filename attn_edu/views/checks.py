@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from numbers import Real
 
 import numpy as np
 
-# What XML does not allow: control characters, halves of surrogate pairs, two code points at the end
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_SIGNS = {chr(code): chr(0x2400 + code) for code in range(32)}  # ␀, ␇, ␛ …
+from attn_edu.labels import as_label
 
 
 def as_array(values, name: str) -> np.ndarray:
@@ -90,11 +87,6 @@ def as_title(title) -> str | None:
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string or None, got {type(title).__name__}")
     return title and as_label(title)
-
-
-def as_label(text: str) -> str:
-    """The text with a visible sign in place of each character that no SVG or page may hold."""
-    return _FORBIDDEN.sub(lambda found: _SIGNS.get(found[0], "\ufffd"), text)
 
 
 def as_positive(value, name: str) -> float:

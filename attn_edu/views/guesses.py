@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping
 from html import escape
 
-from attn_edu.views.checks import as_label, as_title
+from attn_edu.labels import as_label
+from attn_edu.views.checks import as_title
 from attn_edu.views.view import Output
 
 ANSWERS = ("true", "true if …", "false")

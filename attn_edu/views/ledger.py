@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import NamedTuple
 
-from attn_edu.views.checks import as_label, as_title, one_of
+from attn_edu.labels import as_label
+from attn_edu.views.checks import as_title, one_of
 from attn_edu.views.guesses import ANSWERS, CELL, as_claims, key_of
 from attn_edu.views.view import Output
 
@@ -80,8 +81,8 @@ class Ledger(Output):
         title: str | None = None,
     ):
         self.claims, self.title = as_claims(claims), as_title(title)
-        self.findings = {name: _finding(name, found) for name, found in findings.items()}
-        self.guesses = dict(guesses or {})
+        self.findings = {as_label(name): _finding(name, found) for name, found in findings.items()}
+        self.guesses = {as_label(name): answer for name, answer in (guesses or {}).items()}
         for name, answer in self.guesses.items():
             one_of(answer, ANSWERS, f"the guess about {name}")
         for name in (*self.findings, *self.guesses):

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from attn_edu.views.checks import as_boolean, as_count, as_index, as_label, as_title, as_words
+from attn_edu.labels import as_label
+from attn_edu.views.checks import as_boolean, as_count, as_index, as_title, as_words
 from attn_edu.views.colours import FOCUS, HATCH, INK, LINE
 from attn_edu.views.payload import pack
 from attn_edu.views.picture import (
