@@ -555,8 +555,8 @@ STRASSEN_ONCE = Exercise(
     ),
     reference=strassen_once,
     why=(
-        "Each of the seven products is one of the table in the chapter, with quarters in the place "
-        "of numbers. The table never exchanges two factors, and that is what makes it hold for "
+        "Each of the seven products is one of the seven lines in the chapter, with quarters in the "
+        "place of numbers. No line exchanges its two factors, and that is why they hold for "
         "matrices."
     ),
     model=_strassen,
@@ -660,8 +660,8 @@ STRASSEN_ONCE = Exercise(
         _turned(7, "(a12 - a22) @ (b21 + b22)"),
     ),
     hints=(
-        "Cut both matrices into quarters, and write a11, a12, a21, a22 where the table of the "
-        "chapter has numbers.",
+        "Cut both matrices into quarters, half of the rows by half of the columns, and call them "
+        "a11, a12, a21, a22 and b11, b12, b21, b22. Then the seven lines of the chapter.",
         "`*` of numbers becomes `@` of quarters. Mind which factor stands on the left.",
         "`m1 = (a11 + a22) @ (b11 + b22)`, …, and at the end `torch.cat` the four quarters: "
         "`m1 + m4 - m5 + m7`, `m3 + m5`, `m2 + m4`, `m1 - m2 + m3 + m6`.",

@@ -237,7 +237,8 @@ CROSSOVER_LENGTH = Exercise(
         Misconception(
             "half of attention's cost",
             "Attention has two products, QKᵀ and weights · V, of 2 · n² · d_model each: a "
-            "multiplication and an addition count as two.",
+            "multiplication and an addition count as two. (The 2d of the chapter is the length at "
+            "which attention with its projections costs as much as an LSTM.)",
             {"attention": 2},
         ),
         Misconception(

@@ -60,12 +60,13 @@ def _mean(
     least=1,
     hide=lambda x, real: x * real,
     reduce=lambda x: x.sum(dim=1),
+    column=lambda number: number[:, None],
     empty=lambda mean, lengths, x: mean,
 ):
     real = counts(torch.arange(x.shape[1]), lengths[:, None], x)[..., None]  # (batch, n, 1)
     number = divisor(lengths, real)
     number = number if least is None else number.clamp(min=least)
-    return empty(reduce(hide(x, real)) / number[:, None], lengths, x)
+    return empty(reduce(hide(x, real)) / column(number), lengths, x)
 
 
 def _empty(fill):
@@ -272,6 +273,13 @@ MASKED_MEAN = Exercise(
             "one too few to divide by",
             "n − 1 belongs to the variance. A mean is divided by the number of words.",
             {"divisor": lambda lengths, real: lengths - 1},
+        ),
+        Misconception(
+            "no axis for the features",
+            "(batch, d) divided by (batch,) sets the lengths beside the features, and runs only "
+            "where a batch happens to be as large as d, or 1. Put an axis of 1 behind them: "
+            "`lengths[:, None]`.",
+            {"column": lambda number: number},
         ),
         Misconception(
             "one divisor for the whole batch",

@@ -437,6 +437,16 @@ WRONG = [
         lambda x, lengths: x[:, : lengths[0]].mean(1),
         "the first sentence's length for all",
     ),
+    (
+        "11.masked_mean",
+        lambda x, lengths: (x * real(x, lengths)).sum(1) / lengths.clamp(min=1),
+        "no axis for the features",
+    ),
+    (
+        "11.masked_mean",
+        lambda x, lengths: (x * real(x, lengths)).sum(1) / lengths,
+        "no axis for the features",  # the case with a 0 has other sizes, and does not run
+    ),
     ("11.masked_mean", lambda x, lengths: x.mean(0), "mean over the batch"),
     ("11.masked_mean", lambda x, lengths: x.mean(-1), "mean over the features"),
     (
