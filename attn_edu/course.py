@@ -6,6 +6,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from attn_edu.address import Repository
+
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "notebooks"
 MEASURED = ROOT / "data" / "chapters.json"
@@ -36,10 +38,24 @@ class Chapter:
         """The notebook that is built from the text, notebooks/NN_topic.ipynb."""
         return NOTEBOOKS / f"{self.file}.ipynb"
 
+    @property
+    def address(self) -> str:
+        """The notebook's path in the repository, for a link."""
+        return f"notebooks/{self.file}.ipynb"
+
+
+def _listed() -> dict:
+    return tomllib.loads((NOTEBOOKS / "course.toml").read_text("utf-8"))
+
+
+def repository() -> Repository:
+    """Where the course is published."""
+    return Repository(**_listed()["course"])
+
 
 def chapters() -> list[Chapter]:
     """All chapters in the order of course.toml."""
-    entries = tomllib.loads((NOTEBOOKS / "course.toml").read_text("utf-8"))["chapter"]
+    entries = _listed()["chapter"]
     return [
         Chapter(**{k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()})
         for entry in entries
@@ -76,12 +92,13 @@ def run_of(number: str) -> tuple[str, str]:
     return f"{max(found['seconds'], 1):.0f}", f"{round(found['peak_bytes'] / 1e7) * 10:,}"
 
 
-def table(link: str, measured: bool = False) -> str:
+def table(link: str, measured: bool = False, open_in: bool = False) -> str:
     """The chapters as a Markdown table.
 
     Args:
         link: goes in front of each notebook's file name.
         measured: whether the table shows what a run takes.
+        open_in: whether it links to the services that run a notebook in the browser.
     """
     rows = ["| | chapter | the question it answers | minutes |", "|---|---|---|---|"]
     for c in chapters():
@@ -92,10 +109,15 @@ def table(link: str, measured: bool = False) -> str:
         rows[1] += "---|---|"
         for i, c in enumerate(chapters(), 2):
             rows[i] += " {} | {} |".format(*run_of(c.number))
+    if open_in:
+        rows[0] += " open in |"
+        rows[1] += "---|"
+        for i, c in enumerate(chapters(), 2):
+            rows[i] += f" {repository().links(c.address)} |"
     return "\n".join(rows)
 
 
-def with_table(text: str, link: str, measured: bool = False) -> str:
+def with_table(text: str, link: str, measured: bool = False, open_in: bool = False) -> str:
     """`text` with a fresh table of chapters between the two markers; the rest as for `table`.
 
     Raises:
@@ -104,23 +126,23 @@ def with_table(text: str, link: str, measured: bool = False) -> str:
     pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
     if len(pattern.findall(text)) != 1:
         raise ValueError(f"text must hold one pair of the markers {BEGIN} and {END}")
-    return pattern.sub(lambda _: f"{BEGIN}\n\n{table(link, measured)}\n\n{END}", text)
+    return pattern.sub(lambda _: f"{BEGIN}\n\n{table(link, measured, open_in)}\n\n{END}", text)
 
 
 def places() -> dict[Path, dict[str, object]]:
     """The files that carry the table, each with the options of its `table`."""
     return {
-        ROOT / "README.md": {"link": "notebooks/", "measured": True},
+        ROOT / "README.md": {"link": "notebooks/", "measured": True, "open_in": True},
         NOTEBOOKS / "src" / "00_start_here.md": {"link": ""},
     }
 
 
 def write_tables() -> list[Path]:
     """Bring every file of `places()` up to date; returns those that had to change."""
-    changed = []
+    changed, start = [], chapters()[0].address
     for path, options in places().items():
         old = path.read_text("utf-8")
-        new = with_table(old, **options)
+        new = repository().with_badges(with_table(old, **options), start)
         if new != old:
             path.write_text(new, "utf-8")
             changed.append(path)

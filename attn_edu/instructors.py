@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from urllib.parse import quote
 
-from attn_edu.course import NOTEBOOKS, Chapter, chapters, find, run_of
+from attn_edu.address import Repository
+from attn_edu.course import NOTEBOOKS, Chapter, chapters, find, repository, run_of
 from attn_edu.exercises import exercise
 
 PAGE, ROUTES = NOTEBOOKS / "instructors.md", NOTEBOOKS / "routes.toml"
@@ -184,24 +185,25 @@ def exercise_facts(name: str) -> str:
     )
 
 
-def links_facts(address: str) -> str:
-    """Links to one chapter, for `repository branch hub`."""
-    repository, branch, hub = address.split()
-    owner_and_name = repository.removeprefix("https://github.com/")
-    name = owner_and_name.rpartition("/")[2]
-    file = f"notebooks/{find(EXAMPLE).file}.ipynb"
-    path = f"lab/tree/{name}/{file}?autodecode"
-    pull = f"repo={quote(repository, '')}&branch={quote(branch, '')}&urlpath={quote(path, '')}"
+def links_facts(hub: str, source: Repository | None = None) -> str:
+    """Links to one chapter, for the address of a hub; `source` is that of course.toml."""
+    source = source or repository()
+    name, file = source.owner_and_name.rpartition("/")[2], find(EXAMPLE).address
+    path = quote(f"lab/tree/{name}/{file}?autodecode", "")
+    pull = f"repo={quote(source.repository, '')}&branch={quote(source.branch, '')}&urlpath={path}"
     return "\n".join([
         "```",
         "nbgitpuller",
         f"{hub}/hub/user-redirect/git-pull?{pull}",
         "",
         "Colab",
-        f"https://colab.research.google.com/github/{owner_and_name}/blob/{branch}/{file}",
+        source.colab(file),
+        "",
+        "Binder",
+        source.binder(file),
         "",
         "a zip of everything",
-        f"{repository}/archive/refs/heads/{branch}.zip",
+        source.archive,
         "```",
     ])  # fmt: skip
 

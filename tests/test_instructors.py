@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 from attn_edu import instructors
+from attn_edu.address import Repository
 from attn_edu.course import NOTEBOOKS, chapters, find
 from attn_edu.exercises import exercise, exercises
 from attn_edu.instructors import Part, Route
@@ -183,8 +184,11 @@ def test_advice_belongs_to_the_exercise_above_it():
 
 
 def test_links_for_handing_out_are_made_from_one_address():
-    made = instructors.links_facts("https://github.com/us/our-course v2 https://hub.edu/jupyter")
-    pull, colab, zipped = (line for line in made.splitlines() if line.startswith("https://"))
+    source = Repository("https://github.com/us/our-course", "v2")
+    made = instructors.links_facts("https://hub.edu/jupyter", source)
+    pull, colab, binder, zipped = (
+        line for line in made.splitlines() if line.startswith("https://")
+    )
     url = urlparse(pull)
     assert (url.netloc, url.path) == ("hub.edu", "/jupyter/hub/user-redirect/git-pull")
     file = "notebooks/02_single_head.ipynb"
@@ -193,6 +197,8 @@ def test_links_for_handing_out_are_made_from_one_address():
         "branch": ["v2"],
         "urlpath": [f"lab/tree/our-course/{file}?autodecode"],
     }
+    start = "https://mybinder.org/v2/gh/us/our-course/v2?labpath="
+    assert binder == start + file.replace("/", "%2F")
     assert colab == f"https://colab.research.google.com/github/us/our-course/blob/v2/{file}"
     assert zipped == "https://github.com/us/our-course/archive/refs/heads/v2.zip"
     assert (NOTEBOOKS.parent / file).is_file()

@@ -17,6 +17,7 @@ COMMANDS = {
     "bench": "attn_edu.cli.bench",
     "lock": "attn_edu.cli.lock",
     "site": "attn_edu.cli.site",
+    "colab-check": "attn_edu.cli.colab",
 }
 PRETRAINED = "--pretrained"
 

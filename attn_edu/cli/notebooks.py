@@ -17,9 +17,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
-from attn_edu import instructors
+from attn_edu import colab, instructors
 from attn_edu.cli.environment import ROOT, quiet_variables
-from attn_edu.course import NOTEBOOKS, Chapter, chapters, find, write_tables
+from attn_edu.course import NOTEBOOKS, Chapter, chapters, find, repository, write_tables
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 CHANGING = {"timing", "training"}
@@ -57,6 +57,19 @@ def from_text(text: str) -> NotebookNode:
         taken[digest] = taken.get(digest, 0) + 1
         new.id = digest if taken[digest] == 1 else f"{digest}-{taken[digest]}"
         notebook.cells.append(new)
+    return notebook
+
+
+def assembled(chapter: Chapter) -> NotebookNode:
+    """A chapter's notebook, not yet run: its text, links under the question, and Colab's cell."""
+    notebook = from_text(chapter.text.read_text("utf-8"))
+    question = f"\n*{chapter.question}*\n"
+    words = ("Open this chapter in Binder", "Open it in Colab")
+    links = repository().links(chapter.address, words)
+    head = notebook.cells[0]
+    head.source = head.source.replace(question, f"{question}\n{links}\n", 1)
+    kinds = [cell.cell_type for cell in notebook.cells]
+    notebook.cells.insert(kinds.index("code"), colab.setup_cell(repository()))
     return notebook
 
 
@@ -127,7 +140,7 @@ def build(chapter: Chapter) -> NotebookNode:
     """
     if not chapter.text.is_file():
         raise BuildError(f"{chapter.file}: there is no {chapter.text.relative_to(ROOT)}")
-    notebook = from_text(chapter.text.read_text("utf-8"))
+    notebook = assembled(chapter)
     try:
         execute(notebook)
     except CellExecutionError as error:

@@ -168,7 +168,7 @@ def test_a_chapter_that_runs_is_written_and_the_second_time_unchanged(chapter, c
     assert notebooks.main([]) == 0
     assert notebooks.main([]) == 0
     assert "unchanged" in capsys.readouterr().out
-    assert nbformat.read(chapter.notebook, 4).cells[1].outputs[0].data["text/plain"] == "2"
+    assert nbformat.read(chapter.notebook, 4).cells[2].outputs[0].data["text/plain"] == "2"
 
 
 def test_unknown_chapter_is_told(chapter, capsys):

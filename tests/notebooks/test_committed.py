@@ -10,7 +10,7 @@ import pytest
 
 from attn_edu import views
 from attn_edu.cli.environment import ROOT
-from attn_edu.cli.notebooks import CHANGING, WIDGET_VIEW, faults, from_text, to_json, visible
+from attn_edu.cli.notebooks import CHANGING, WIDGET_VIEW, assembled, faults, to_json, visible
 from attn_edu.course import NOTEBOOKS, chapters
 from attn_edu.views.bundle import bundle
 
@@ -41,7 +41,7 @@ def notebook(chapter):
 
 @pytest.fixture(scope="module")
 def built(chapter):
-    return from_text(chapter.text.read_text("utf-8"))
+    return assembled(chapter)
 
 
 def code(notebook):
@@ -152,6 +152,7 @@ def test_needs_are_earlier_chapters(chapter):
 
 def test_tags_are_known(notebook):
     known = {*CHANGING, "nbval-ignore-output", "raises-exception", "nbval-raises-exception"}
+    known |= {"colab", "remove-cell"}
     assert {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])} <= known
 
 

@@ -13,7 +13,7 @@ import nbformat
 import pytest
 
 from attn_edu.cli.environment import ROOT, quiet_variables
-from attn_edu.cli.notebooks import CHANGING, clean, execute, faults, from_text
+from attn_edu.cli.notebooks import CHANGING, assembled, clean, execute, faults
 from attn_edu.course import find
 from attn_edu.pretrained import PACKAGES, installed
 from attn_edu.pretrained.packages import SWITCH
@@ -60,7 +60,7 @@ def test_the_same_is_shown_with_the_packages_hidden(number, monkeypatch):
     for name, value in {**quiet_variables(), SWITCH: "off"}.items():
         monkeypatch.setenv(name, value)
     chapter = find(number)
-    notebook = from_text(chapter.text.read_text("utf-8"))
+    notebook = assembled(chapter)
     execute(notebook)
     clean(notebook)
     assert faults(notebook) == []
