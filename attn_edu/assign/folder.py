@@ -23,7 +23,7 @@ c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "attn_edu"
 c.ClearSolutions.code_stub = {{"python": "{STUB}"}}
 
-c.Execute.timeout = 30  # seconds for one cell; an answer is stopped after 5
+c.Execute.timeout = 60  # seconds for one cell; an answer is stopped after 5
 c.Execute.interrupt_on_timeout = True
 c.Execute.extra_arguments = ["--HistoryManager.hist_file=:memory:", "--IPKernelApp.log_level=40"]
 c.OverwriteCells.add_missing_cells = True  # those that a student has deleted

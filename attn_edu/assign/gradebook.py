@@ -10,6 +10,7 @@ from pathlib import Path
 from traitlets.config.loader import PyFileConfigLoader
 
 CONFIG = "nbgrader_config.py"
+NOT_RUN = "NotRun"  # the name of the error in cells after the one at which Python ended
 
 
 def api(folder: Path):

@@ -17,6 +17,7 @@ from nbformat.v4 import new_output
 from nbgrader import utils
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor, OverwriteCells
 
+from attn_edu.assign.gradebook import NOT_RUN
 from attn_edu.exercises.grading import RESULT_MIME
 
 _ENDS = {
@@ -62,7 +63,7 @@ class Run(Execute):
         if cell.cell_type != "code":
             return cell, resources
         if self._ended:
-            cell.outputs = [_error("NotRun", f"This cell was not run: {self._ended}.")]
+            cell.outputs = [_error(NOT_RUN, f"This cell was not run: {self._ended}.")]
             return cell, resources
         try:
             super().preprocess_cell(cell, resources, index)

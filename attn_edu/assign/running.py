@@ -3,25 +3,29 @@
 Needs nbgrader on the path (`attn_edu.assign.tools.activate`).
 """
 
+import contextlib
 import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from attn_edu.assign.gradebook import CONFIG, api
+import nbformat
+
+from attn_edu.assign.gradebook import CONFIG, NOT_RUN, api
 
 COLUMNS = ("student", "assignment", "points", "out_of", "note")
 
 
 @dataclass(frozen=True)
 class Graded:
-    """The points of one submission; a note where it could not be graded."""
+    """The points of one submission; a note where it has no grade, or did not run to its end."""
 
     student: str
     assignment: str
     points: float
     out_of: float
     note: str = ""
+    has_grade: bool = True
 
 
 def submissions(folder: Path, assignments: list[str]) -> list[tuple[str, str]]:
@@ -127,7 +131,7 @@ def _grade(run, folder: Path, student: str, assignment: str) -> str:
 
 
 def _reason(done: dict) -> str:
-    """The last line of a traceback in nbgrader's log that names the cause."""
+    """The line of nbgrader's log that names the cause."""
     log = done.get("log", "") + done.get("error", "")
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     causes = [
@@ -141,14 +145,21 @@ def _points(book, folder: Path, student: str, assignment: str, note: str = "") -
     from nbgrader.api import MissingEntry
 
     out_of = book.find_assignment(assignment).max_score
-    graded = _notebook(folder, "autograded", student, assignment).is_file()
-    if not graded and not note:
-        note = "not graded"
-    try:
-        points = book.find_submission(assignment, student).score if graded else 0.0
-    except MissingEntry:
-        points, note = 0.0, note or "not graded"
-    return Graded(student, assignment, points, out_of, note)
+    graded = _notebook(folder, "autograded", student, assignment)
+    if graded.is_file():
+        with contextlib.suppress(MissingEntry):
+            points = book.find_submission(assignment, student).score
+            return Graded(student, assignment, points, out_of, note or _ended(graded))
+    return Graded(student, assignment, 0.0, out_of, note or "not graded", has_grade=False)
+
+
+def _ended(graded: Path) -> str:
+    """Where a notebook was left off; an empty text if it ran to its end."""
+    for cell in nbformat.read(graded, as_version=4).cells:
+        for output in cell.get("outputs", []):
+            if output.get("ename") == NOT_RUN:
+                return str(output.get("evalue")).partition(": ")[2][:100]
+    return ""
 
 
 def _write(rows: dict[tuple[str, str], Graded], path: Path) -> None:

@@ -39,10 +39,10 @@ def main(arguments: list[str]) -> int:
     print(running.table(rows))
     print(f"\nPoints: {folder / 'grades.csv'}; a page for each student: {folder / 'feedback'}")
     _sum_up(folder)
-    noted = sum(bool(row.note) for row in rows)
-    if noted:
-        print(f"\nNot graded, for the reasons in the notes: {noted}", file=sys.stderr)
-    return int(noted > 0)
+    without = sum(not row.has_grade for row in rows)
+    if without:
+        print(f"\nWithout a grade, for the reason in the note: {without}", file=sys.stderr)
+    return int(without > 0)
 
 
 def _sum_up(folder: Path) -> None:

@@ -142,7 +142,10 @@ KILLING = {
     "02-attention_weights": "import os\ndef attention_weights(q, k, m):\n    os._exit(0)",
     "02-padding_mask": PADDING,
 }
-LEAVING = {"01-path_length": PERFECT[ONE]["01-path_length"] + "\nexit()"}
+LEAVING = {  # Python ends some cells later: when, depends on the machine
+    "01-path_length": PERFECT[ONE]["01-path_length"],
+    "01-gradient_decay": "exit()",
+}
 TAMPERING = {
     "02-scores": """
 from IPython.display import HTML, display
@@ -234,7 +237,7 @@ def course(tmp_path_factory):
     one = Course(tmp_path_factory.mktemp("school") / "course")
     one.run("attn_edu", "assign", "02", "1", "--out", str(one.folder), "--seed", "11")
     config = one.folder / "nbgrader_config.py"
-    shorter = config.read_text("utf-8").replace("timeout = 30", "timeout = 8")
+    shorter = config.read_text("utf-8").replace("timeout = 60", "timeout = 25")
     config.write_text(shorter, "utf-8")
     for name in (ONE, TWO):
         one.hand_in("perfect", name, PERFECT[name])
@@ -345,7 +348,11 @@ def test_the_table_and_the_notes_are_printed(course):
     assert lines[0].split() == ["student", "assignment", "points", "note"]
     assert "another style  02_single_head  12 of 12" in lines
     notes = {key: row["note"] for key, row in course.points().items() if row["note"]}
-    assert set(notes) == {("broken", TWO), ("misnamed", ONE)}
+    notes.pop(("leaving", ONE), None)
+    ended = {("killing", TWO), ("stubborn", ONE)}
+    assert set(notes) == {("broken", TWO), ("misnamed", ONE), *ended}
+    assert notes["killing", TWO] == "in cell 9 of the notebook Python ended."
+    assert "Without a grade, for the reason in the note: 2" in said.stderr
     assert "JSONDecodeError" in notes["broken", TWO]
     assert notes["misnamed", ONE] == f"no {ONE}.ipynb, but my answers.ipynb"
     assert "Warning" not in said.stderr
@@ -373,7 +380,7 @@ FEEDBACK = [
     ("stubborn", ONE, "01.path_length · passed", "Python ran too long, and could"),
     ("killing", TWO, "02.scores · passed", "In this cell Python ended."),
     ("killing", TWO, "This cell was not run: in cell 9 of the notebook Python ended."),
-    ("leaving", ONE, "01.path_length · passed", "In this cell Python ended."),
+    ("leaving", ONE, "01.path_length · passed", "(Score: 2.0 / 4.0)"),
     ("tampering", TWO, "A known mistake passes in this notebook too"),
     ("silent", ONE, "This cell earned nothing: it shows no number of points."),
     ("editing", ONE, "01.path_length · not attempted yet"),
@@ -462,4 +469,4 @@ def test_assigned_again_it_keeps_submissions_and_points_given_by_hand(course):
     assert float(row["points"]) == 1.5
     graded = course.folder / "autograded" / "editing" / ONE / f"{ONE}.ipynb"
     assert [int(n) for n in re.findall(r"draw=(\d+)", graded.read_text("utf-8"))] == after
-    assert "timeout = 8" in (course.folder / "nbgrader_config.py").read_text("utf-8")
+    assert "timeout = 25" in (course.folder / "nbgrader_config.py").read_text("utf-8")
