@@ -50,13 +50,14 @@ PATH_LENGTH = Exercise(
     title="Length of a path",
     statement=(
         "How many steps does it take, at the least, to bring something from the first of n words "
-        "to the last (n ≥ 2)? `kind` is `rnn` (a step leads from one word to the next), `cnn` (a "
-        "step is a layer, in which a word sees itself and the window − 1 words before it) or "
-        "`attention` (a step is a layer). Return a whole number."
+        "to the last? `kind` is `rnn` (a step leads from one word to the next), `cnn` (a step is a "
+        "layer, in which a word sees itself and the window − 1 words before it) or `attention` (a "
+        "step is a layer). n and window are at least 2; window matters to `cnn` alone. Return a "
+        "whole number."
     ),
     starter=(
         "def path_length(n, kind, window):\n"
-        '    # kind is "rnn", "cnn" or "attention"\n'
+        '    # kind is "rnn", "cnn" or "attention" -> a whole number\n'
         "    ...  # your code here\n"
     ),
     reference=path_length,
@@ -214,11 +215,14 @@ GRADIENT_DECAY = Exercise(
     id="01.gradient_decay",
     title="Decay of a gradient",
     statement=(
-        "`norms` (n,) holds gradient norms at the distances 0, 1, …, n − 1. Return the one factor "
-        "that, applied at every step, leads from the first norm to the last: "
-        "norms[0] · decayⁿ⁻¹ = norms[n − 1], with n ≥ 2. All norms are positive."
+        "`norms` (n,) holds the lengths of gradients at the distances 0, 1, …, n − 1; all are "
+        "positive, and n is at least 2. Return the one factor that, applied at every step, leads "
+        "from the first to the last: norms[0] · factorⁿ⁻¹ = norms[n − 1]. Only these two count, "
+        "whatever lies between."
     ),
-    starter="def gradient_decay(norms):\n    ...  # your code here\n",
+    starter=(
+        "def gradient_decay(norms):\n    # norms (n,) -> one number\n    ...  # your code here\n"
+    ),
     reference=gradient_decay,
     why=(
         "The factors of n − 1 steps multiply to norms[-1] / norms[0]. Equal factors are therefore "

@@ -51,7 +51,8 @@ SCORES = Exercise(
     title="Scores",
     statement=(
         "`query` (…, n_query, d) and `key` (…, n_key, d): return the dot product of every query "
-        "with every key, (…, n_query, n_key), not yet scaled."
+        "with every key, (…, n_query, n_key), not yet scaled. … stands for any leading axes, the "
+        "same in both, or none."
     ),
     starter=(
         "def scores(query, key):\n"
@@ -191,8 +192,8 @@ ATTENTION_WEIGHTS = Exercise(
     statement=(
         "From `query` (…, n_query, d), `key` (…, n_key, d) and `mask` to the weights "
         "(…, n_query, n_key): scale the scores by 1/√d, hide what the mask hides, softmax. `mask` "
-        "is `None` or boolean, `True` = may attend, and broadcasts. A query that may see nothing "
-        "gets a row of zeros."
+        "is `None` (nothing is hidden) or boolean, `True` = may attend, and broadcasts against the "
+        "scores. A query that may see nothing gets a row of zeros."
     ),
     starter=(
         "def attention_weights(query, key, mask):\n"
@@ -224,10 +225,12 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
     statement=(
         "From `query` (…, n_query, d), `key` (…, n_key, d), `value` (…, n_key, d_value) and `mask` "
         "to the output (…, n_query, d_value), with scores scaled by 1/√d. `mask` is `None` or "
-        "boolean, `True` = may attend, and broadcasts. A query that may see nothing gets zeros."
+        "boolean, `True` = may attend, and broadcasts against the scores. A query that may see "
+        "nothing gets zeros."
     ),
     starter=(
         "def scaled_dot_product_attention(query, key, value, mask):\n"
+        "    # query (…, n_query, d), key (…, n_key, d), value (…, n_key, d_value)\n"
         "    # -> (…, n_query, d_value)\n"
         "    ...  # your code here\n"
     ),
@@ -251,7 +254,8 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
     hints=(
         "You have the weights already. What is still to be done with the values?",
         "Row i of the weights times the values gives output i: a matrix product.",
-        "`attention_weights(query, key, mask) @ value`, with zeros for a row that sees nothing.",
+        "`my_weights(query, key, mask) @ value`, if `my_weights` passed its check. Otherwise the "
+        "three steps of the weights come first, here in this function.",
     ),
     minutes=8,
     difficulty=2,

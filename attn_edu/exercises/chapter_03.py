@@ -43,8 +43,8 @@ SPLIT_HEADS = Exercise(
     id="03.split_heads",
     title="Split into heads",
     statement=(
-        "`x` (batch, n, n_heads · d_head): give each head its own slice of the features, head 0 "
-        "the first d_head of them. Return (batch, n_heads, n, d_head)."
+        "`x` (batch, n, n_heads · d_head): give each head its own slice of every word's features, "
+        "head 0 the first d_head of them. Return (batch, n_heads, n, d_head)."
     ),
     starter=(
         "def split_heads(x, n_heads):\n"
@@ -275,9 +275,9 @@ MULTI_HEAD_ATTENTION = Exercise(
     id="03.multi_head_attention",
     title="Several heads",
     statement=(
-        "`x` (batch, n, d_model) and four weights (d_model, d_model), each applied as `x @ w`: "
-        "project, split into `n_heads`, attend in each head (scaled, no mask), merge, project "
-        "with `w_out`. Return (batch, n, d_model)."
+        "`x` (batch, n, d_model) and four matrices (d_model, d_model), each applied as `x @ w`: "
+        "project with three of them, split into `n_heads`, attend in each head (with its scale, no "
+        "mask), merge, project with `w_out`. Return (batch, n, d_model)."
     ),
     starter=(
         "def multi_head_attention(x, w_query, w_key, w_value, w_out, n_heads):\n"
@@ -435,9 +435,11 @@ MULTI_HEAD_ATTENTION = Exercise(
         ),
     ),
     hints=(
-        "Use your three functions of chapters 02 and 03: split, attend, merge.",
-        "Project first, then split: `split_heads(x @ w_query, n_heads)`. What is d in the scale?",
-        "`merge_heads(attention(query, key, value)) @ w_out`, each of the three split into heads.",
+        "You have written the three parts: split and merge above, attention in chapter 02.",
+        "Project, then split: `my_split_heads(x @ w_query, n_heads)`. Which d is in the scale?",
+        "With query, key and value split into heads: "
+        "`weights = (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1)`, then "
+        "`my_merge_heads(weights @ value) @ w_out`.",
     ),
     minutes=12,
     difficulty=3,

@@ -444,7 +444,8 @@ ROTARY = Exercise(
     statement=(
         "`x` (…, n, d), d even: turn each pair of neighbouring features (2i, 2i + 1) of position "
         "p, counted from 0, by the angle p / 10000^(2i / d), from the first feature of a pair "
-        "toward the second. Return (…, n, d)."
+        "toward the second: (1, 0) becomes (cos, sin). … stands for any leading axes, or none. "
+        "Return (…, n, d)."
     ),
     starter=("def rotary(x):\n    # x (…, n, d) -> (…, n, d)\n    ...  # your code here\n"),
     reference=rotary,
@@ -556,9 +557,9 @@ ROTARY = Exercise(
     hints=(
         "Take one pair of one word, and turn it by one angle. Then do all at once.",
         "`x[..., 0::2]` and `x[..., 1::2]` are the two features of every pair; the angles are "
-        "those of 04.sinusoidal_positions, (n, d / 2).",
-        "`even * cos - odd * sin` goes to `[..., 0::2]`, "
-        "`even * sin + odd * cos` to `[..., 1::2]`.",
+        "those of 04.sinusoidal_positions, with d for d_model: a table (n, d / 2).",
+        "With these as `even` and `odd`: `even * cos - odd * sin` goes to `[..., 0::2]` of a new "
+        "tensor, `even * sin + odd * cos` to `[..., 1::2]`.",
     ),
     minutes=10,
     difficulty=2,
