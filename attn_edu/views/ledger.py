@@ -180,4 +180,5 @@ def _verdict(found: Finding | None) -> str:
 def _anchor(link: str) -> str:
     parts = _LINK.fullmatch(link)
     section = f"chapter {parts['chapter']}: {parts['heading'].replace('-', ' ')}"
-    return f'<a href="{escape(link)}" style="color:inherit;text-decoration:underline">{escape(section)}</a>'
+    style = "color:inherit;text-decoration:underline"
+    return f'<a href="{escape(link)}" style="{style}">{escape(section)}</a>'
