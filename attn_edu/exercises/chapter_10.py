@@ -50,8 +50,7 @@ ATTENTION_FLOPS = Exercise(
         "How many multiplications and additions are in the two products of attention, QKᵀ and "
         "weights · V? Queries, keys and values are (n, d_model), and the heads together are as "
         "wide as one head of d_model. One multiplication and one addition count as two. Count "
-        "neither the projections nor the softmax, and no mask leaves anything out. Return a whole "
-        "number."
+        "neither the projections nor the softmax; there is no mask. Return a whole number."
     ),
     starter="def attention_flops(n, d_model):\n    ...  # your code here\n",
     reference=attention_flops,

@@ -186,8 +186,9 @@ PREVIOUS = Exercise(
         ),
         Misconception(
             "the diagonal of the first two axes",
-            "`diagonal` takes the first two axes if nothing else is said, and these may be layers, "
-            "texts or heads. Queries and keys are the last two: `dim1=-2, dim2=-1`.",
+            "The first two axes may be layers, texts or heads. Queries and keys are the last two: "
+            "`weights[..., i, j]`, or `diagonal` with `dim1=-2, dim2=-1`, as by itself it takes "
+            "the first two.",
             {"axes": (0, 1)},
         ),
         Misconception(
@@ -414,8 +415,9 @@ INDUCTION = Exercise(
         ),
         Misconception(
             "the diagonal of the first two axes",
-            "`diagonal` takes the first two axes if nothing else is said, and these may be layers, "
-            "texts or heads. Queries and keys are the last two: `dim1=-2, dim2=-1`.",
+            "The first two axes may be layers, texts or heads. Queries and keys are the last two: "
+            "`weights[..., i, j]`, or `diagonal` with `dim1=-2, dim2=-1`, as by itself it takes "
+            "the first two.",
             {"read": _of_first_axes},
         ),
         Misconception(
