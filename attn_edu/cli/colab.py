@@ -24,6 +24,7 @@ from attn_edu.colab import TAG, VARIABLE
 from attn_edu.course import Chapter, chapters, find, repository
 
 FOLDER = Path(sys.prefix) / "colab"
+KERNEL = "colab"
 PYTHON = FOLDER / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 PINS = [  # googlecolab/backend-info, August 2026
     "numpy==2.0.2; python_version < '3.13'",
@@ -72,7 +73,7 @@ def ensure(torch: str) -> None:
         print("Installing the versions of Colab (once, 1 GB) ...", flush=True)
         venv.create(FOLDER, clear=True, with_pip=True)
         pip("install", "--quiet", *pins)
-        kernel = [PYTHON, "-m", "ipykernel", "install", "--prefix", FOLDER, "--name", "colab"]
+        kernel = [PYTHON, "-m", "ipykernel", "install", "--prefix", FOLDER, "--name", KERNEL]
         subprocess.run([str(word) for word in kernel], check=True, capture_output=True)
         stamp.write_text("\n".join(pins), "utf-8")
     pip("uninstall", "--quiet", "--yes", "attn-edu", "anywidget", "psygnal")
@@ -117,7 +118,7 @@ def run(chapter: Chapter, course: Path, asked: Path) -> list[str]:
         client = NotebookClient(
             notebook,
             timeout=TIMEOUT,
-            kernel_name="colab",
+            kernel_name=KERNEL,
             extra_arguments=["--IPKernelApp.log_level=40"],
             resources={"metadata": {"path": empty}},
         )
