@@ -13,6 +13,7 @@ from attn_edu.exercises.comparing import close
 _COLOURS = {"passed": "#009E73", "not attempted": "#8a8a8a"}  # Okabe & Ito (2008)
 _MISTAKE = "#D55E00"
 _MOST = 8  # rows and columns of a drawing
+_SHOWN = 16  # numbers of an input; of a larger one the shape
 _WIDE = 80  # characters of a line of plain text
 _CELL = "padding:2px 8px;text-align:right;border:1px solid #8a8a8a80;background:transparent"
 _HEAD = "padding:2px 8px;text-align:right;font-weight:normal;opacity:0.7;background:transparent"
@@ -122,8 +123,8 @@ def _first(x: Tensor) -> Tensor:
 def _input(name: str, value: object) -> str:
     if not isinstance(value, Tensor):
         return f"{name} = {value!r}"
-    if value.numel() > 12:
-        return f"{name}: {' × '.join(map(str, value.shape))} random numbers"
+    if value.numel() > _SHOWN:
+        return f"{name}: {' × '.join(map(str, value.shape))} numbers"
     return f"{name} = {_nested(value.tolist())}"
 
 
@@ -174,7 +175,8 @@ def _cut(down: range, across: range, matrix: Tensor) -> str:
 
 def _printed_lines(example) -> list[str]:
     printed = example.printed.splitlines()[:10]
-    return ["  it printed:", *(f"    {line[: _WIDE - 4]}" for line in printed)] if printed else []
+    shown = [line if len(line) <= _WIDE - 4 else f"{line[: _WIDE - 5]}…" for line in printed]
+    return ["  it printed:", *(f"    {line}" for line in shown)] if printed else []
 
 
 def _table(name: str, matrix: Tensor, picture: _Picture) -> str:

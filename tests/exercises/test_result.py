@@ -99,6 +99,16 @@ def test_the_slice_with_the_largest_difference_is_shown():
     assert drawing.matrices(yours, expected)[0] == "slice [0, 1, :, :]"
 
 
+def test_small_inputs_are_shown_and_long_lines_end_in_dots():
+    inputs = {"small": torch.ones(4, 4), "large": torch.ones(3, 6)}
+    said = Example("a case", inputs, torch.zeros(1), torch.ones(1), "x" * 90 + "\nshort")
+    result = Result("00.x", "wrong", "Wrong.", example=said)
+    for text in (str(result), result._repr_html_()):
+        assert "small = [[1, 1, 1, 1], " in text
+        assert "large: 3 × 6 numbers" in text
+        assert "x" * 75 + "…\n    short" in text
+
+
 def test_numbers_are_short():
     text = drawn(example([[1 / 3, -0.0, 1e-9, 12345.678, torch.nan]], torch.zeros(1, 5)))
     for part in ("0.333", "1e-09", "1.235e+04", "nan"):
