@@ -141,6 +141,17 @@ BELIEFS = (
         {"scale": lambda query, key: 1 / math.sqrt(key.shape[-2])},
     ),
     Misconception(
+        "scaled by the number of queries",
+        "How many queries there are is another axis. d is the last axis of the query.",
+        {"scale": lambda query, key: 1 / math.sqrt(query.shape[-2])},
+    ),
+    Misconception(
+        "scaled by the size of axis 1",
+        "`query.shape[1]` is d only as long as there are no leading axes. Counted from the end it "
+        "is always `query.shape[-1]`.",
+        {"scale": lambda query, key: 1 / math.sqrt(query.shape[1])},
+    ),
+    Misconception(
         "scaled after the softmax",
         "√d tames the scores, so they are divided before the softmax. After it, the rows no longer "
         "sum to 1, and they are as sharp as without a scale.",

@@ -330,6 +330,11 @@ MULTI_HEAD_ATTENTION = Exercise(
             {"scale": lambda query, n_heads: 1 / math.sqrt(query.shape[-1] * n_heads)},
         ),
         Misconception(
+            "scaled by the number of heads",
+            "A dot product grows with the features that it adds up: a head has d_head of them.",
+            {"scale": lambda query, n_heads: 1 / math.sqrt(n_heads)},
+        ),
+        Misconception(
             "not scaled",
             "Divide the scores by √d_head, as with one head.",
             {"scale": lambda query, n_heads: 1.0},

@@ -203,6 +203,11 @@ WHOLE_HEADS = [
     (exp_only, "softmax without its denominator"),
     (not_in_place, "mask ignored"),
     (
+        lambda q, k, v, m: sdpa(q, k, v, m, scale=q.size(-2) ** -0.5),
+        "scaled by the number of queries",
+    ),
+    (lambda q, k, v, m: sdpa(q, k, v, m, scale=len(q[0]) ** -0.5), "scaled by the size of axis 1"),
+    (
         lambda q, k, v, m: sdpa(q, k, v, is_causal=True),
         "the future hidden instead of what the mask hides",
     ),
@@ -339,6 +344,7 @@ SEVERAL = [
     ({"cut": "turns"}, "features dealt out in turn"),
     ({"join": "turns"}, "heads interleaved"),
     ({"cut": "turns", "join": "turns"}, "features dealt out in turn + heads interleaved"),
+    ({"root": lambda d, h: h**0.5}, "scaled by the number of heads"),
     ({"dim": 0}, "softmax over the batch"),
     ({"use": "kqv"}, "queries and keys exchanged"),
     ({"use": "qqv"}, "keys projected with w_query"),
@@ -360,7 +366,6 @@ SEVERAL = [
         dict(join="turns", dim=-2, **NO_ROOT),
         "heads interleaved + not scaled + softmax over the queries",
     ),
-    ({"root": lambda d, h: h**0.5}, None),
     ({"use": "qvk"}, None),
     ({"use": "vkq"}, None),
 ]
