@@ -33,7 +33,9 @@ def run(command: str, arguments: list[str]) -> int:
         print(f"no command {command!r}; there are: {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     try:
-        python = environment.ensure()
+        # only the tests need their own packages: an environment for reading may be without them
+        extras = environment.EXTRAS if command == "test" else ("course",)
+        python = environment.ensure(extras)
     except environment.SetupError as error:
         print(error, file=sys.stderr)
         return 1

