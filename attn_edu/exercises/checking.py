@@ -121,9 +121,11 @@ def _judged(one: Exercise, answer: Callable, draw: int) -> Result:
 def _named(one: Exercise, beliefs: tuple[Misconception, ...], shown: _Run, failed: list) -> Result:
     name = " + ".join(belief.name for belief in beliefs)
     message = " ".join(belief.why for belief in beliefs)
-    if failed:
-        message += f" Besides: {failed[0].problem} ({failed[0].case.note})"
-    return Result(one.id, "misconception", message, name, _example(one, shown))
+    return Result(one.id, "misconception", message + _besides(failed), name, _example(one, shown))
+
+
+def _besides(failed: list[_Run]) -> str:
+    return f" Besides: {failed[0].problem} ({failed[0].case.note})" if failed else ""
 
 
 def _unnamed(one: Exercise, wrong: list[_Run], runs: list[_Run]) -> Result:
@@ -134,6 +136,7 @@ def _unnamed(one: Exercise, wrong: list[_Run], runs: list[_Run]) -> Result:
         clue = one.clue(last.got, last.expected) if comparable else ""
         message = "The numbers differ from the reference"
         message += f". {clue}" if clue else ", and in no way that this exercise knows."
+        message += _besides([run for run in wrong if run.problem])
     right = [run.case.note for run in runs if run.right]
     if right:
         more = f"; and {len(right) - 3} more" if len(right) > 3 else ""

@@ -82,7 +82,7 @@ def record(result: Result) -> None:
 
 
 def hint(exercise_id: str) -> Note:
-    """The next hint. Each call gives one more, and the last one stays.
+    """The next hint. Each call gives one more; the last one stays, and says that it is the last.
 
     Raises:
         KeyError: an unknown id.
@@ -90,10 +90,14 @@ def hint(exercise_id: str) -> Note:
     one = exercise(exercise_id)
     known = _read()
     entry = known.get(one.id, {})
-    count = min(_count(entry, "hints") + 1, len(one.hints))
+    taken = _count(entry, "hints")
+    count = min(taken + 1, len(one.hints))
     known[one.id] = {**entry, "hints": count}
     _write(known)
-    return Note(f"{one.id} · hint {count} of {len(one.hints)}", one.hints[count - 1])
+    text = one.hints[count - 1]
+    if taken >= len(one.hints):
+        text += f' There is no further hint: `solution("{one.id}")` shows an answer.'
+    return Note(f"{one.id} · hint {count} of {len(one.hints)}", text)
 
 
 def solution(exercise_id: str) -> Note:

@@ -771,6 +771,15 @@ def test_what_is_right_for_some_inputs_says_for_which_when_it_fails_too():
     assert "It is right for: 2 queries, 3 keys" in result.message
 
 
+def test_what_failed_is_told_where_the_numbers_have_no_name():
+    def no_axis_kept(x, gain, bias):  # runs for a single word alone
+        return gain * (x - x.mean(-1)) / (x.std(-1) + 1e-5) + bias
+
+    result = check("04.layer_norm", no_axis_kept)
+    assert not result.passed
+    assert "Besides: It raised RuntimeError: The size of tensor" in result.message
+
+
 def test_randomness_is_seen_in_the_largest_case():
     def answer(query, key, mask):
         weights = 1.5 * head(query, key, None, mask)

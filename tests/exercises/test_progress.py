@@ -140,6 +140,9 @@ def test_hints_come_one_at_a_time_and_the_last_one_stays():
     one = exercise("02.scores")
     count = len(one.hints)
     said = [str(hint(one.id)) for _ in range(count + 2)]
+    end = ' There is no further hint: `solution("02.scores")` shows an answer.'
+    assert [text.endswith(end) for text in said] == [False] * count + [True] * 2
+    said = [text.removesuffix(end) for text in said]
     for i, text in enumerate(said):
         number = min(i, count - 1)
         assert text == f"02.scores · hint {number + 1} of {count}\n\n{one.hints[number]}"
