@@ -20,7 +20,7 @@ import torch
 
 from bench import peers
 from bench.attention_rows import GROUPS, Row, points
-from bench.meter import machine
+from bench.meter import machine, remember
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, STORED = ROOT / "bench" / "results.json", ROOT / "data" / "bench.json"
@@ -51,6 +51,8 @@ def main(arguments: list[str] = ()) -> None:
             for name in wanted:
                 measure_group(name, rounds, found)
                 write(RESULTS, found)
+                rows = found["groups"].get(name, [])
+                remember(f"attention {name}", {row["what"]: row["value"] for row in rows})
     finally:
         torch.set_num_threads(threads)
     if options.store:

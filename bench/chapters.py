@@ -19,7 +19,7 @@ from nbclient import NotebookClient
 
 from attn_edu.cli.notebooks import from_text
 from attn_edu.course import MEASURED, NOTEBOOKS, Chapter, chapters, find, read_measured
-from bench.meter import machine
+from bench.meter import machine, remember
 
 USED = """\
 import resource
@@ -61,6 +61,7 @@ def main(arguments: list[str] = ()) -> None:
         found = run(chapter)
         clock, cpu, peak = found["seconds"], found["cpu_seconds"], found["peak_bytes"] / 1e6
         print(f"{chapter.file:30}{clock:8.1f}{cpu:8.1f}{peak:10.0f}", flush=True)
+        remember(f"chapter {chapter.number}", {name: round(x, 2) for name, x in found.items()})
         if options.store:
             store(chapter, found)
     if options.store:

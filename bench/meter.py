@@ -5,6 +5,8 @@ one thread, and the CPU time of the process counts; the median of each is kept, 
 compared with a goal.
 """
 
+import datetime
+import json
 import math
 import platform
 import statistics
@@ -16,6 +18,7 @@ import torch
 
 from attn_edu.costs.meter import _peak_bytes
 
+HISTORY = Path(__file__).with_name("history.jsonl")  # git does not keep it
 LEAST = 0.02  # seconds of CPU that one timing takes at least; shorter calls are repeated
 
 
@@ -70,6 +73,14 @@ def machine() -> dict[str, object]:
         "torch": torch.__version__.partition("+")[0],
         "python": platform.python_version(),
     }
+
+
+def remember(what: str, found: dict[str, object]) -> None:
+    """Add a line to the history of this machine: what was measured, when, with which versions."""
+    now = datetime.datetime.now().isoformat(timespec="minutes")
+    line = {"what": what, "date": now, "machine": machine(), "found": found}
+    with HISTORY.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
 def _processor() -> str:

@@ -96,12 +96,16 @@ def test_groups_that_are_measured_again_replace_their_rows(tmp_path, monkeypatch
 
     monkeypatch.setattr(attention, "RESULTS", tmp_path / "results.json")
     monkeypatch.setattr(attention, "STORED", tmp_path / "stored.json")
+    monkeypatch.setattr(meter, "HISTORY", tmp_path / "history.jsonl")
     monkeypatch.setitem(GROUPS, "some", some)
     kept = {"groups": {"some": [], "limit": [{"what": "kept"}]}, "points": [1]}
     attention.RESULTS.write_text(json.dumps(kept))
     threads = torch.get_num_threads()
     attention.main(["some", "--quick", "--store"])
     assert torch.get_num_threads() == threads
+    (line,) = map(json.loads, meter.HISTORY.read_text("utf-8").splitlines())
+    assert (line["what"], line["found"]) == ("attention some", {"of two": 2.0})
+    assert line["machine"]["torch"] == torch.__version__.partition("+")[0]
     assert "of two" in capsys.readouterr().out
     for path in (attention.RESULTS, attention.STORED):
         found = json.loads(path.read_text())

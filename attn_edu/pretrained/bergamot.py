@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from attn_edu.models import TransformerDecoder, TransformerEncoder
 from attn_edu.pretrained.marian import read_marian
-from attn_edu.pretrained.packages import folder
+from attn_edu.pretrained.packages import folder, reads
 from attn_edu.pretrained.removing import without_heads
 
 MODEL = "resources/models/enpt-1693087644"
@@ -228,11 +228,13 @@ class Bergamot:
 
 
 @cache
+@reads("bergamot")
 def bergamot() -> Bergamot:
     """The translator, loaded once (17 MB on disk, 70 MB in memory, about a second).
 
     Raises:
         NotInstalledError: the package with the weights is missing; the message says how to get it.
+        ValueError: a file of the package is missing or damaged; says how to get it again.
     """
     place = folder("bergamot") / MODEL
     from tokenizers import Tokenizer

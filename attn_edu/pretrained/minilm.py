@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attn_edu.attention import padding_mask
 from attn_edu.models import TransformerStack
-from attn_edu.pretrained.packages import folder
+from attn_edu.pretrained.packages import folder, reads
 
 LONGEST = 512  # positions that the model has vectors for
 # our names -> theirs; both kinds of tensor, weight and bias, have the same ending
@@ -131,11 +131,13 @@ class MiniLM:
 
 
 @cache
+@reads("minilm")
 def minilm() -> MiniLM:
     """The encoder, loaded once (90 MB, about a second).
 
     Raises:
         NotInstalledError: the package with its weights is missing; says how to install it.
+        ValueError: a file of the package is missing or damaged; says how to get it again.
     """
     files = folder("minilm") / "model"
     from safetensors.torch import load_file

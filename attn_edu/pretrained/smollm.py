@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from attn_edu.attention import GroupedQueryAttention
 from attn_edu.models import GatedFeedForward, LanguageModel
-from attn_edu.pretrained.packages import folder
+from attn_edu.pretrained.packages import folder, reads
 
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 ROWS = 4096  # of a weight, read at a time
@@ -101,11 +101,13 @@ class SmolLM2:
 
 
 @cache
+@reads("smollm")
 def smollm() -> SmolLM2:
     """The language model, loaded once (0.6 GB, about six seconds).
 
     Raises:
         NotInstalledError: the package with its weights is missing; says how to install it.
+        ValueError: a file of the package is missing or damaged; says how to get it again.
     """
     path = folder("smollm") / FILE
     from gguf import GGUFReader
