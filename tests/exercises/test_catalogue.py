@@ -59,6 +59,7 @@ def test_texts_are_there(one):
     assert len(one.misconceptions) >= 3
     names = [belief.name for belief in one.misconceptions]
     assert len(set(names)) == len(names)
+    assert not any(" + " in name for name in names)  # it joins the names of two mistakes
     assert all(belief.why.endswith((".", ".)")) for belief in one.misconceptions)
 
 

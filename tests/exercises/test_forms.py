@@ -8,6 +8,7 @@ import time
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from attn_edu.exercises import calling, check, counting, exercise
 
@@ -440,3 +441,15 @@ def test_the_time_of_torchs_first_recording_is_not_the_answers(monkeypatch):
     monkeypatch.setattr(counting, "call", lambda *_: waited.append("called"))
     counting.steps(lambda: None)
     assert waited == ["ready", "called"]
+
+
+def test_a_mistake_is_not_named_from_the_few_cases_that_ran():
+    """It writes into the cache; all that ran is the empty cache, which proves little."""
+
+    def in_place(query, key, value, past_key, past_value):
+        past_key[..., -1:, :], past_value[..., -1:, :] = key, value
+        return F.scaled_dot_product_attention(query, past_key, past_value)
+
+    result = check("05.decode_step", in_place)
+    assert result.status == "form"
+    assert "It changed its input `past_key`" in result.message
