@@ -38,13 +38,18 @@ PINS = [  # googlecolab/backend-info, August 2026
     "safetensors",
     "tqdm",
 ]
-# What stands for Colab's own package: it writes down what was asked of it.
+# What stands for Colab's own package: it writes down what was asked of it. anywidget reads the other.
 STAND_IN = """\
 import os
 from pathlib import Path
 
 
+class _widgets:
+    _installed_url = None
+
+
 def enable_custom_widget_manager():
+    _widgets._installed_url = "https://example.org/manager.min.js"
     Path(os.environ["ATTN_EDU_ASKED"]).write_text("enable_custom_widget_manager")
 """
 
