@@ -38,7 +38,7 @@ PINS = [  # googlecolab/backend-info, August 2026
     "safetensors",
     "tqdm",
 ]
-# What stands for Colab's own package: it writes down what was asked of it. anywidget reads the other.
+# Stands for Colab's own package: it writes down what was asked of it. anywidget reads `_widgets`.
 STAND_IN = """\
 import os
 from pathlib import Path
