@@ -1,0 +1,154 @@
+"""How much memory a class takes on the hub of hub/, measured with ten students at once.
+
+    make bench ARGS=hub            all log in, pull, and run chapters side by side; some minutes
+    make bench ARGS="hub --store"  the same, kept in data/hub.json, which hub/README.md shows
+
+Two of the ten run the chapters that take more than 20 s of processor, so that a small machine is
+done in minutes; the memory of a kernel does not depend on how many there are.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import datetime
+import hashlib
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import nbformat
+
+from attn_edu.course import find, read_measured
+from attn_edu.datasets import DATA
+from bench import classroom
+from bench.classroom import Hub, Student, memory
+from bench.meter import machine
+
+STORED = DATA / "hub.json"
+CLASS = (1, 10, 20, 30, 50, 100)  # students at once, the rows of the table
+LONG = 20  # seconds of processor
+
+
+def largest() -> str:
+    """The chapter whose kernel takes the most memory, as `make bench ARGS=chapters` found it."""
+    return max(read_measured().items(), key=lambda item: item[1]["peak_bytes"])[0]
+
+
+async def measure(hub: Hub, students: int, numbers: list[str]) -> dict:
+    """The class comes in and runs the chapters one after the other; megabytes.
+
+    Raises:
+        RuntimeError: if a cell fails, or if a student's work is not in the student's own file.
+    """
+    people = [Student(hub, f"student-{number:02}") for number in range(students)]
+    for person in people:
+        await person.log_in()
+    await asyncio.gather(*(person.start() for person in people))
+    await asyncio.gather(*(person.pull() for person in people))
+    idle = [one["server"] for one in memory([person.name for person in people]).values()]
+    found = {"server": {kind: _most(idle, kind) for kind in ("rss", "pss")}, "chapters": {}}
+    for number in numbers:
+        some = people if read_measured()[number]["cpu_seconds"] <= LONG else people[:2]
+        found["chapters"][number] = await _chapter(some, number)
+        print(number, found["chapters"][number], flush=True)
+    return found
+
+
+async def _chapter(people: list[Student], number: str) -> dict:
+    """All run the chapter at once and leave it open."""
+    path = f"{classroom.COPY}/notebooks/{find(number).file}.ipynb"
+    names = [person.name for person in people]
+    highest = [0.0]
+    watching = asyncio.create_task(_watch(names, highest))
+    start = time.perf_counter()
+    await asyncio.gather(*(person.run(path) for person in people))
+    seconds = time.perf_counter() - start
+    watching.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await watching
+    now = memory(names)
+    for person in people:
+        await _sign(person, path)
+    for person in people:
+        _check(person, path)
+        await person.end_kernels()
+    return {
+        "students": len(people),
+        "seconds": round(seconds),
+        "kernel_peak": _most([one["kernels"] for one in now.values()], "peak"),
+        "kernel_after": _most([one["kernels"] for one in now.values()], "rss"),
+        "kernel_data": _most([one["kernels"] for one in now.values()], "data"),
+        "server_peak": _most([one["server"] for one in now.values()], "peak"),
+        "class_peak_pss": round(highest[0]),
+    }
+
+
+async def _watch(names: list[str], highest: list[float]) -> None:
+    """Keep the highest sum of the class, each shared page counted once (PSS)."""
+    while True:
+        total = sum(part.get("pss", 0) for one in memory(names).values() for part in one.values())
+        highest[0] = max(highest[0], total)
+        await asyncio.sleep(1)
+
+
+async def _sign(person: Student, path: str) -> None:
+    notebook = await person.open(path)
+    notebook.cells.append(nbformat.v4.new_markdown_cell(f"This is the work of {person.name}."))
+    await person.save(path, notebook)
+
+
+def _check(person: Student, path: str) -> None:
+    """The file on disk has the student's own sentence, and every cell its number."""
+    notebook = nbformat.read(person.home / path, as_version=4)
+    nbformat.validate(notebook)
+    code = [c for c in notebook.cells if c.cell_type == "code" and c.source.strip()]
+    if [cell.execution_count for cell in code] != list(range(1, len(code) + 1)):
+        raise RuntimeError(f"{person.name}: {path} was not saved as it was run")
+    if notebook.cells[-1].source != f"This is the work of {person.name}.":
+        raise RuntimeError(f"{person.name}: {path} is somebody else's: {notebook.cells[-1].source}")
+
+
+def _most(sizes: list[dict[str, float]], kind: str) -> int:
+    return round(max(size[kind] for size in sizes))
+
+
+def of_a_student(found: dict, number: str) -> int:
+    """Megabytes of one student in a chapter at most: the server's peak and the kernel's."""
+    one = found["chapters"][number]
+    return one["server_peak"] + one["kernel_peak"]
+
+
+def table(found: dict) -> str:
+    """GB for so many students in a chapter at once, every shared page counted for each of them."""
+    numbers = list(found["chapters"])
+    lines = [["students at once", *(f"chapter {number}" for number in numbers)]]
+    lines.append(["---", *("---:" for _ in numbers)])
+    for students in CLASS:
+        sizes = (students * of_a_student(found, number) / 1000 for number in numbers)
+        lines.append([str(students), *(f"{size:.1f} GB" for size in sizes)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main(arguments: list[str] = ()) -> None:
+    """The measurement, and its table."""
+    parser = argparse.ArgumentParser("make bench ARGS=hub", description=__doc__)
+    parser.add_argument("chapters", nargs="*", help="numbers; 02, 05 and the largest if none")
+    parser.add_argument("--students", type=int, default=10)
+    parser.add_argument("--store", action="store_true", help=f"write data/{STORED.name} as well")
+    options = parser.parse_args(arguments)
+    if wanted := classroom.missing():
+        print(f"not measured, missing here: {wanted}")
+        return
+    numbers = options.chapters or sorted({"02", "05", largest()})
+    with tempfile.TemporaryDirectory(prefix="class-", ignore_cleanup_errors=True) as folder:
+        course = classroom.copy_of_course(Path(folder))
+        with Hub(Path(folder), course) as hub:
+            found = asyncio.run(measure(hub, options.students, numbers))
+    print(f"a server that is idle: {found['server']}\n{table(found)}")
+    if options.store:
+        kept = {"machine": {**machine(), "cores": os.cpu_count()}}
+        kept |= {"date": datetime.date.today().isoformat(), "unit": "MB", **found}
+        STORED.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+        print(f"{STORED.name}: SHA-256 {hashlib.sha256(STORED.read_bytes()).hexdigest()}")
