@@ -202,7 +202,7 @@ def _next_token(
 
 def _loss_cases():
     return [
-        Case((normal(1, 3, 2, seed=1), torch.tensor([[0, 1, 1]])), "3 tokens, a vocabulary of 2"),
+        Case((normal(1, 3, 4, seed=1), torch.tensor([[0, 1, 3]])), "3 tokens, a vocabulary of 4"),
         Case(
             (normal(2, 5, 7, seed=2), tokens(2, 5, vocabulary=7, seed=3)),
             "2 texts of 5, a vocabulary of 7",
@@ -415,7 +415,8 @@ NEXT_TOKEN_LOSS = Exercise(
     ),
     hints=(
         "Write the tokens in a row and the guesses under them. Which guess has no answer?",
-        "Compare `logits[:, :-1]` with `tokens[:, 1:]`.",
+        "Compare `logits[:, :-1]` with `tokens[:, 1:]`. `cross_entropy` wants one row of logits "
+        "for each answer: flatten both, or take `log_softmax` and `gather`.",
         "`F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())`, where `F` is "
         "`torch.nn.functional`.",
     ),

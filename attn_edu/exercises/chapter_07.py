@@ -77,7 +77,10 @@ LOW_RANK_FACTORS = Exercise(
     ),
     model=_factors,
     cases=lambda: [
-        Case((torch.tensor([[3.0, 4.0], [0.0, 5.0]]).double(), 1), "2 × 2, rank 1"),
+        Case(
+            (torch.tensor([[3.0, 4.0], [0.0, 5.0]]).double(), 1),
+            "2 × 2, rank 1; shown is left @ right",
+        ),
         Case((normal(7, 5, seed=1), 2), "7 × 5, rank 2"),
         Case((normal(4, 6, seed=2), 3), "4 × 6, rank 3"),
         Case((normal(5, 8, seed=3).softmax(dim=-1), 2), "rows of weights, 5 × 8, rank 2"),
@@ -147,9 +150,9 @@ LOW_RANK_FACTORS = Exercise(
         ),
     ),
     hints=(
-        "`torch.linalg.svd(matrix, full_matrices=False)` gives U, the singular values, and V "
-        "already transposed. What do the first columns of U and the first rows of Vᵀ have to do?",
-        "U[:, :rank] is (m, rank) and Vh[:rank] is (rank, n). Where do the singular values go?",
+        "`u, s, vh = torch.linalg.svd(matrix, full_matrices=False)`; V comes transposed already. "
+        "Which columns of `u` and which rows of `vh` count the most?",
+        "`u[:, :rank]` is (m, rank), `vh[:rank]` is (rank, n). Where do the singular values go?",
         "`u[:, :rank] * s[:rank], vh[:rank]`.",
     ),
     minutes=6,
@@ -364,9 +367,10 @@ LINFORMER_ATTENTION = Exercise(
         SQUARE,
     ),
     hints=(
-        "A matrix of (rank, n) times the keys (n, d): which shape has it?",
+        "A matrix of (rank, n) times the keys (n, d): what is the shape of the product?",
         "Make `project_key @ key` and `project_value @ value` first; the rest is chapter 02.",
-        "`attention(query, project_key @ key, project_value @ value)`.",
+        "`attention(query, project_key @ key, project_value @ value)`, where `attention` is "
+        "that of chapter 02: scores over √d, softmax, times the values.",
     ),
     minutes=5,
     difficulty=1,

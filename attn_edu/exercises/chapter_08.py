@@ -128,10 +128,8 @@ _FEATURES = (
 
 
 def linear_attention(query, key, value):
-    query, key = (
-        torch.nn.functional.elu(query) + 1,
-        torch.nn.functional.elu(key) + 1,
-    )  # (…, n, d), all above 0
+    query = torch.nn.functional.elu(query) + 1  # (…, n_query, d), all above 0
+    key = torch.nn.functional.elu(key) + 1  # (…, n_key, d)
     state = key.mT @ value  # (…, d, d_value), no axis of words left
     total = key.sum(dim=-2).unsqueeze(-1)  # (…, d, 1)
     return (query @ state) / (query @ total)  # (…, n_query, d_value)
@@ -196,7 +194,7 @@ LINEAR_ATTENTION = Exercise(
             (
                 torch.tensor([[1.0, -1.0], [-2.0, 0.5]], dtype=torch.float64),
                 torch.tensor([[1.0, 0.0], [-1.0, 2.0], [1.0, -1.5]], dtype=torch.float64),
-                torch.tensor([[10.0, 0.0], [0.0, 10.0], [-5.0, 5.0]], dtype=torch.float64),
+                torch.tensor([[0.0], [10.0], [5.0]], dtype=torch.float64),
             ),
             "2 queries, 3 words, d = 2",
         ),
@@ -339,7 +337,8 @@ LINEAR_ATTENTION = Exercise(
 
 
 def causal_linear_attention(query, key, value):
-    query, key = torch.nn.functional.elu(query) + 1, torch.nn.functional.elu(key) + 1  # (…, n, d)
+    query = torch.nn.functional.elu(query) + 1  # (…, n, d)
+    key = torch.nn.functional.elu(key) + 1  # (…, n, d)
     state = torch.zeros_like(key[..., 0, :, None] * value[..., 0, None, :])  # (…, d, d_value)
     total = torch.zeros_like(key[..., 0, :])  # (…, d)
     outputs = []

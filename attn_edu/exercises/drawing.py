@@ -39,8 +39,10 @@ def matrices(yours: Tensor, expected: Tensor) -> tuple[str, list[tuple[str, Tens
     """
     if yours.shape != expected.shape or not yours.numel():
         first = [(name, _first(x)) for name, x in (("yours", yours), ("expected", expected))]
-        return "", first
-    gap = yours.double() - expected.double()
+        deep = max(yours.ndim, expected.ndim) > 2
+        shapes = f"the first slices of {tuple(yours.shape)} and {tuple(expected.shape)}"
+        return shapes if deep else "", first
+    gap = (yours.double() - expected.double()).masked_fill(close(yours, expected), 0)
     size = gap.abs().nan_to_num(nan=torch.inf)
     where = ()
     if size.ndim > 2:
@@ -65,12 +67,13 @@ class _Picture:
     def of(cls, example) -> "_Picture":
         expected = as_tensor(example.expected)
         if example.yours is None:
-            return cls("", [("expected", _first(expected))], None, (0, 0), 3)
+            place = f"slice [{'0, ' * (expected.ndim - 2)}:, :]" if expected.ndim > 2 else ""
+            return cls(place, [("expected", _first(expected))], None, (0, 0), 3)
         place, tables = matrices(example.yours, expected)
         if len(tables) < 3:
             return cls(place, tables, None, (0, 0), 3)
         (_, yours), (_, right), (_, gap) = tables
-        if yours.dtype == right.dtype == torch.bool:
+        if torch.bool in (yours.dtype, right.dtype):
             tables = tables[:2]  # what differs is plain to see
         wrong = ~close(yours, right)
         size = (gap.abs() * wrong).nan_to_num(nan=torch.inf)
@@ -185,7 +188,7 @@ def _table(name: str, matrix: Tensor, picture: _Picture) -> str:
     rows = picture.rows(name, matrix)
     heads, sides = (
         _with_dots(list(map(str, part)), part, size, "")
-        for part, size in zip((across, down), matrix.shape)
+        for part, size in zip((across, down), matrix.shape[::-1])
     )
     body = ""
     for i, row in zip(sides, rows):

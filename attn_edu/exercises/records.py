@@ -31,7 +31,9 @@ class Note:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        code = f"<pre><code>{escape(self.code)}</code></pre>" if self.code else ""
+        # a long line scrolls: JupyterLab would break it in the middle of a word
+        pre, line = '<pre style="overflow-x:auto">', '<code style="white-space:pre">'
+        code = f"{pre}{line}{escape(self.code)}</code></pre>" if self.code else ""
         return drawing.box(
             self.title, code + (self.html or f"<div>{drawing.prose(self.text)}</div>"), "#0072B2"
         )

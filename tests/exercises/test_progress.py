@@ -161,5 +161,5 @@ def test_solution_shows_code_and_reasoning(one):
     assert text.startswith(f"{one.id} · solution\n\n{one.source}")
     assert f"\ndef {one.id.split('.')[1]}(" in text
     assert one.why in text
-    assert f"<pre><code>{one.source[:8]}" in solution(one.id)._repr_html_()
+    assert f'<code style="white-space:pre">{one.source[:8]}' in solution(one.id)._repr_html_()
     assert one.source not in one.starter

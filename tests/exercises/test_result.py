@@ -151,6 +151,35 @@ def test_a_large_matrix_is_cut():
     assert text.count("…") == 3 * (8 + 9)  # in each: a column of dots, and a row of them
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(3, 20), (3, 2), (20, 5)])
+def test_each_column_has_its_heading(rows, columns):
+    one = example(torch.zeros(rows, columns), torch.ones(rows, columns))
+    html = Result("00.x", "wrong", "Wrong.", example=one)._repr_html_()
+    shown_rows, shown = (min(size, 8) + (size > 8) for size in (rows, columns))
+    assert html.count('<th scope="col"') == 3 * shown
+    assert html.count("<td style") == 3 * shown_rows * shown
+
+
+def test_a_difference_that_does_not_count_is_zero():
+    yours = torch.tensor([[-torch.inf, 0.1 + 1e-9, 3.0, torch.nan]]).double()
+    expected = torch.tensor([[-torch.inf, 0.1, 1.0, 2.0]]).double()
+    difference = drawing.matrices(yours, expected)[1][2][1]
+    assert difference[0, :3].tolist() == [0, 0, 2]
+    assert difference[0, 3].isnan()
+
+
+def test_booleans_and_numbers_have_no_difference():
+    yours = torch.tensor([[1.0, 0.0]])
+    assert "difference" not in drawn(example(yours, torch.tensor([[True, False]])))
+
+
+def test_of_many_slices_it_says_which_is_drawn():
+    yours, expected = torch.zeros(8, 2, 1), torch.zeros(4, 2, 1)
+    assert "the first slices of (8, 2, 1) and (4, 2, 1)" in drawn(example(yours, expected))
+    failed = Result("00.x", "form", "Raised.", example=Example("a case", {}, None, expected))
+    assert "slice [0, :, :]" in str(failed)
+
+
 def test_code_in_a_sentence_is_set_as_code():
     said = drawing.prose("Use `x < 2` & `y`, not a lone `.")
     assert said == "Use <code>x &lt; 2</code> &amp; <code>y</code>, not a lone `."
