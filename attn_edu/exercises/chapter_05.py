@@ -636,12 +636,13 @@ DECODE_STEP = Exercise(
     title="One step with a cache",
     statement=(
         "`query`, `key` and `value` (batch, n_heads, 1, d_head) belong to the newest word; "
-        "`past_key` and `past_value` (batch, n_heads, n_past, d_head) are the cache. Return what "
-        "the newest word's attention gives, (batch, n_heads, 1, d_head)."
+        "`past_key` and `past_value` (batch, n_heads, n_past, d_head) are the cache, which may be "
+        "empty. Return what the newest word's attention gives, (batch, n_heads, 1, d_head)."
     ),
     starter=(
         "def decode_step(query, key, value, past_key, past_value):\n"
-        "    # query, key, value (batch, n_heads, 1, d_head), past_… (…, n_past, d_head)\n"
+        "    # query, key, value (batch, n_heads, 1, d_head)\n"
+        "    # past_key, past_value (batch, n_heads, n_past, d_head)\n"
         "    ...  # your code here\n"
     ),
     reference=decode_step,

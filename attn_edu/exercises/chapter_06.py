@@ -309,7 +309,8 @@ BLOCK_ATTENTION = Exercise(
     title="Attention in blocks",
     statement=(
         "Cut the n words into blocks of `block` words, the last one shorter when `block` does not "
-        "divide n, and let each word attend to the words of its own block, before and after it. "
+        "divide n (it may be larger than n), and let each word attend to the words of its own "
+        "block, before and after it. "
         "`query` and `key` (…, n, d), `value` (…, n, d_value). Return (…, n, d_value)."
     ),
     starter=(
