@@ -32,8 +32,9 @@ class Note:
 
     def _repr_html_(self) -> str:
         # a long line scrolls: JupyterLab would break it in the middle of a word
-        pre, line = '<pre style="overflow-x:auto">', '<code style="white-space:pre">'
-        code = f"{pre}{line}{escape(self.code)}</code></pre>" if self.code else ""
+        region = f'tabindex="0" role="region" aria-label="{escape(self.title)}"'
+        line = f'<code style="white-space:pre">{escape(self.code)}</code>'
+        code = f'<pre {region} style="overflow-x:auto">{line}</pre>' if self.code else ""
         return drawing.box(
             self.title, code + (self.html or f"<div>{drawing.prose(self.text)}</div>"), "#0072B2"
         )
