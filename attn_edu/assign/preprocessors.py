@@ -11,6 +11,7 @@ import math
 import tempfile
 
 from bleach import clean
+from nbclient.exceptions import DeadKernelError
 from nbconvert.filters import markdown2html
 from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat.v4 import new_output
@@ -66,7 +67,10 @@ class Run(Execute):
             cell.outputs = [_error(NOT_RUN, f"This cell was not run: {self._ended}.")]
             return cell, resources
         try:
+            self._asked_to_end = False
             super().preprocess_cell(cell, resources, index)
+            if self._asked_to_end:  # it lives on for a moment: long enough for some more cells
+                raise DeadKernelError("exit()")
         except Exception as error:  # the kernel died, hangs for good, or drowns us in output
             kind = type(error).__name__
             said = _ENDS.get(kind, f"Python was stopped ({kind})")
@@ -74,6 +78,13 @@ class Run(Execute):
             self._ended = f"in cell {index + 1} of the notebook {said}"
         _shorten(cell)
         return cell, resources
+
+    def on_cell_executed(self, **given):
+        super().on_cell_executed(**given)
+        payload = given["execute_reply"]["content"].get("payload", [])
+        self._asked_to_end = any(
+            one.get("source") == "ask_exit" and not one.get("keepkernel") for one in payload
+        )
 
 
 class OneNumber(NbGraderPreprocessor):

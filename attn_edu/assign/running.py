@@ -12,13 +12,17 @@ from pathlib import Path
 import nbformat
 
 from attn_edu.assign.gradebook import CONFIG, NOT_RUN, api
+from attn_edu.assign.mentions import mentions
 
 COLUMNS = ("student", "assignment", "points", "out_of", "note")
 
 
 @dataclass(frozen=True)
 class Graded:
-    """The points of one submission; a note where it has no grade, or did not run to its end."""
+    """The points of one submission.
+
+    The note says why it has no grade, where its notebook ended, or what in it is worth a look.
+    """
 
     student: str
     assignment: str
@@ -39,7 +43,7 @@ def submissions(folder: Path, assignments: list[str]) -> list[tuple[str, str]]:
             f"{folder} is no folder of assignments: it has no {CONFIG}. "
             "Make one with: python3 -m attn_edu assign CHAPTER --out DIR"
         )
-    known = sorted(path.name for path in (folder / "source").glob("*") if path.is_dir())
+    known = _assignments(folder)
     wanted = []
     for name in assignments or known:
         found = [one for one in known if name in (one, one.split("_")[0])]
@@ -54,8 +58,24 @@ def submissions(folder: Path, assignments: list[str]) -> list[tuple[str, str]]:
     if not pairs:
         raise ValueError(
             f"nothing was handed in: put notebooks into {folder}/submitted/STUDENT/{wanted[0]}/"
+            + "".join(f"\nin another place: {path}" for path in misplaced(folder))
         )
     return pairs
+
+
+def misplaced(folder: Path) -> list[Path]:
+    """Notebooks below ``submitted/`` that lie in no ``STUDENT/ASSIGNMENT/``: nobody grades them."""
+    known, submitted = _assignments(folder), folder / "submitted"
+    return sorted(
+        path
+        for path in submitted.rglob("*.ipynb")
+        if ".ipynb_checkpoints" not in path.parts
+        and not (path.parent.name in known and path.parents[2] == submitted)
+    )
+
+
+def _assignments(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "source").glob("*") if path.is_dir())
 
 
 def grade_all(
@@ -149,7 +169,8 @@ def _points(book, folder: Path, student: str, assignment: str, note: str = "") -
     if graded.is_file():
         with contextlib.suppress(MissingEntry):
             points = book.find_submission(assignment, student).score
-            return Graded(student, assignment, points, out_of, note or _ended(graded))
+            seen = note or " ".join(filter(None, (_ended(graded), mentions(graded))))
+            return Graded(student, assignment, points, out_of, seen)
     return Graded(student, assignment, 0.0, out_of, note or "not graded", has_grade=False)
 
 

@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
         made = folder.assign(
             several, Path(given.out), seed=given.seed, chapters_at=given.chapters_at
         )
-    except (ValueError, folder.AssignError, LeakError, tools.ToolsError) as error:
+    except (ValueError, OSError, folder.AssignError, LeakError, tools.ToolsError) as error:
         print(error, file=sys.stderr)
         return 2 if isinstance(error, ValueError) else 1
     for one in made:

@@ -33,16 +33,19 @@ def main(arguments: list[str]) -> int:
             again=given.again,
             tell=lambda line: print(f"running {line} ...", file=sys.stderr, flush=True),
         )
-    except (ValueError, tools.ToolsError) as error:
+        print(running.table(rows))
+        print(f"\nPoints: {folder / 'grades.csv'}; a page for each student: {folder / 'feedback'}")
+        _sum_up(folder)
+    except (ValueError, OSError, tools.ToolsError) as error:
         print(error, file=sys.stderr)
         return 2 if isinstance(error, ValueError) else 1
-    print(running.table(rows))
-    print(f"\nPoints: {folder / 'grades.csv'}; a page for each student: {folder / 'feedback'}")
-    _sum_up(folder)
+    lost = running.misplaced(folder)
+    for path in lost:
+        print(f"\nNot graded, for it lies in no STUDENT/ASSIGNMENT/: {path}", file=sys.stderr)
     without = sum(not row.has_grade for row in rows)
     if without:
         print(f"\nWithout a grade, for the reason in the note: {without}", file=sys.stderr)
-    return int(without > 0)
+    return int(without > 0 or len(lost) > 0)
 
 
 def _sum_up(folder: Path) -> None:

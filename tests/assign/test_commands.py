@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from attn_edu.assign import folder, texts, tools
+from attn_edu.assign import folder, running, texts, tools
 from attn_edu.cli import COMMANDS, assign, grade
 from attn_edu.cli.environment import ROOT
 from attn_edu.course import chapters
@@ -105,6 +105,59 @@ def test_a_folder_that_cannot_be_graded(arguments, words, tmp_path, monkeypatch,
     (tmp_path / "course" / "nbgrader_config.py").touch()
     assert grade.main(arguments) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "ann/02_single_head.ipynb",
+        "ann/2/02_single_head.ipynb",
+        "ann/02_single_head/02_single_head/02_single_head.ipynb",
+        "02_single_head/02_single_head.ipynb",
+    ],
+)
+def test_a_notebook_in_another_place_is_not_passed_over_in_silence(place, tmp_path, capsys):
+    (tmp_path / "source" / "02_single_head").mkdir(parents=True)
+    (tmp_path / "nbgrader_config.py").touch()
+    right = tmp_path / "submitted" / "bob" / "02_single_head" / "02_single_head.ipynb"
+    copy = right.parent / ".ipynb_checkpoints" / "02_single_head.ipynb"
+    wrong = tmp_path / "submitted" / place
+    for path in (right, copy, wrong):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert running.misplaced(tmp_path) == [wrong]
+    shutil.rmtree(tmp_path / "submitted" / "bob")
+    if "ann/02_single_head/" not in place:  # there a notebook is missed under its own name
+        assert grade.main([str(tmp_path)]) == 2
+        assert f"in another place: {wrong}" in capsys.readouterr().err
+
+
+def test_the_command_tells_them_and_ends_with_1(tmp_path, monkeypatch, capsys):
+    row = running.Graded("bob", "02_single_head", 2.0, 12.0)
+    monkeypatch.setattr(tools, "activate", lambda: None)
+    monkeypatch.setattr(running, "grade_all", lambda *given, **options: [row])
+    assert grade.main([str(tmp_path)]) == 0
+    wrong = tmp_path / "submitted" / "02_single_head.ipynb"
+    wrong.parent.mkdir()
+    wrong.touch()
+    capsys.readouterr()
+    assert grade.main([str(tmp_path)]) == 1
+    assert f"lies in no STUDENT/ASSIGNMENT/: {wrong}" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(tools, "activate", lambda: None)
+    file = tmp_path / "file"
+    file.touch()
+    assert assign.main(["02", "--out", str(file / "course")]) == 1
+    assert str(file) in capsys.readouterr().err
+
+    def open_elsewhere(*given, **options):
+        raise PermissionError(13, "Permission denied", "grades.csv")
+
+    monkeypatch.setattr(running, "grade_all", open_elsewhere)
+    assert grade.main([str(tmp_path)]) == 1
+    assert "grades.csv" in capsys.readouterr().err
 
 
 def test_a_copy_that_would_give_an_answer_away_is_not_left_to_be_handed_out(tmp_path, monkeypatch):

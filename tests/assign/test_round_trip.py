@@ -142,7 +142,7 @@ KILLING = {
     "02-attention_weights": "import os\ndef attention_weights(q, k, m):\n    os._exit(0)",
     "02-padding_mask": PADDING,
 }
-LEAVING = {  # Python ends some cells later: when, depends on the machine
+LEAVING = {  # Python lives on for a tenth of a second, in which no cell may run
     "01-path_length": PERFECT[ONE]["01-path_length"],
     "01-gradient_decay": "exit()",
 }
@@ -348,10 +348,13 @@ def test_the_table_and_the_notes_are_printed(course):
     assert lines[0].split() == ["student", "assignment", "points", "note"]
     assert "another style  02_single_head  12 of 12" in lines
     notes = {key: row["note"] for key, row in course.points().items() if row["note"]}
-    notes.pop(("leaving", ONE), None)
-    ended = {("killing", TWO), ("stubborn", ONE)}
-    assert set(notes) == {("broken", TWO), ("misnamed", ONE), *ended}
+    ended = {("killing", TWO), ("stubborn", ONE), ("leaving", ONE)}
+    seen = {("tampering", TWO): "torch.allclose", ("silent", ONE): "get_ipython"}
+    assert set(notes) == {("broken", TWO), ("misnamed", ONE), *ended, *seen}
+    for key, name in seen.items():
+        assert notes[key] == f"worth a look, cell 4: {name}"
     assert notes["killing", TWO] == "in cell 9 of the notebook Python ended."
+    assert notes["leaving", ONE] == "in cell 8 of the notebook Python ended."
     assert "Without a grade, for the reason in the note: 2" in said.stderr
     assert "JSONDecodeError" in notes["broken", TWO]
     assert notes["misnamed", ONE] == f"no {ONE}.ipynb, but my answers.ipynb"
@@ -380,7 +383,7 @@ FEEDBACK = [
     ("stubborn", ONE, "01.path_length · passed", "Python ran too long, and could"),
     ("killing", TWO, "02.scores · passed", "In this cell Python ended."),
     ("killing", TWO, "This cell was not run: in cell 9 of the notebook Python ended."),
-    ("leaving", ONE, "01.path_length · passed", "(Score: 2.0 / 4.0)"),
+    ("leaving", ONE, "01.path_length · passed", "In this cell Python ended.", "(Score: 2.0 / 4.0)"),
     ("tampering", TWO, "A known mistake passes in this notebook too"),
     ("silent", ONE, "This cell earned nothing: it shows no number of points."),
     ("editing", ONE, "01.path_length · not attempted yet"),
