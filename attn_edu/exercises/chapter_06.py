@@ -524,9 +524,9 @@ RECEPTIVE_FIELD = Exercise(
     id="06.receptive_field",
     title="How far layers see",
     statement=(
-        "In each of `layers` layers a word sees itself and the `window` − 1 words before it. From "
-        "how many words can something have come to the last word of a long text, itself counted? "
-        "`layers` may be 0. Return a whole number."
+        "In each of `layers` layers a word sees itself and the `window` − 1 words before it. How "
+        "many words of a long text can change what the last layer gives for its last word, that "
+        "word itself counted? `layers` may be 0. Return a whole number."
     ),
     starter="def receptive_field(window, layers):\n    ...  # your code here\n",
     reference=receptive_field,
