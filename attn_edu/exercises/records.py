@@ -143,4 +143,5 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
     body = "".join(f"<tr>{line('td', row)}</tr>" for row in rows)
     heading = line('th scope="col"', head)
-    return f"<table><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>"
+    scrolls = '<div tabindex="0" role="region" aria-label="Progress" style="overflow-x:auto">'
+    return f"{scrolls}<table><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table></div>"
