@@ -72,7 +72,6 @@ c.Spawner.args = [
     f"--MappingKernelManager.cull_idle_timeout={IDLE}",
     f"--MappingKernelManager.cull_interval={min(IDLE, 300)}",
     "--MappingKernelManager.cull_connected=True",
-    "--LabApp.news_url=None",
 ]
 if os.geteuid() == 0:
     c.Spawner.args.append("--allow-root")  # in a container one is root

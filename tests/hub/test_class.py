@@ -11,7 +11,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
 
-classroom = pytest.importorskip("bench.classroom")
+from bench import classroom
+
 MISSING = classroom.missing()
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"missing: {MISSING}")
 
