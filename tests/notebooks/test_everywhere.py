@@ -174,6 +174,12 @@ def test_every_chapter_has_the_cell_as_its_first_code(chapter):
     assert not any(colab.TAG in cell.metadata.get("tags", []) for cell in cells[1:])
 
 
+@CHAPTER
+def test_a_chapter_needs_no_clone_beside_it(chapter):
+    code = [cell.source for cell in assembled(chapter).cells if cell.cell_type == "code"]
+    assert [source for source in code if re.search(r"""["'](\.\./|data/)""", source)] == []
+
+
 def test_what_is_added_is_locked_and_nothing_that_colab_has_is_replaced():
     locked = LOCK.read_text("utf-8").splitlines()
     added = [Requirement(line) for line in colab.added()]
