@@ -247,6 +247,51 @@ def test_the_check_finds_what_goes_wrong(source, fault, monkeypatch, tmp_path):
     assert fault is None or fault in found[0]
 
 
+@pytest.fixture
+def called(monkeypatch, tmp_path):
+    """What the check asks of pip, instead of asking; `freeze` lists what a test puts there."""
+    calls, frozen = [], [["torch==2.11.0"], ["torch==2.11.0", "attn-edu==0.1.0"]]
+
+    def pip(*words):
+        calls.append(words[0])
+        return "\n".join(frozen.pop(0)) if words[0] == "freeze" else ""
+
+    monkeypatch.setattr(check, "pip", pip)
+    monkeypatch.setattr(check, "FOLDER", tmp_path / "colab")
+    monkeypatch.setattr(check.venv, "create", lambda folder, **_: folder.mkdir())
+    monkeypatch.setattr(check.subprocess, "run", lambda *_, **__: None)
+    monkeypatch.setattr(check, "wheel", lambda folder: folder / "wheel")
+    monkeypatch.setenv("JUPYTER_PATH", "")
+    return calls, frozen
+
+
+def test_the_environment_is_made_once_for_each_torch_and_the_course_is_taken_out_each_time(called):
+    calls, _ = called
+    check.ensure("2.11.0")
+    assert calls == ["install", "uninstall"]
+    check.ensure("2.11.0")
+    assert calls == ["install", "uninstall", "uninstall"]
+    check.ensure("2.13.0")
+    assert calls[3:] == ["install", "uninstall"]
+
+
+@pytest.mark.parametrize(
+    ("found", "after", "code", "told"),
+    [
+        ([], ["torch==2.11.0", "attn-edu==0.1.0"], 0, "00_start_here: 0 s\n"),
+        (["a fault"], ["torch==2.11.0"], 1, "a fault"),
+        ([], ["torch==2.13.0"], 1, "touched what Colab has:\n  torch==2.11.0"),
+    ],
+)
+def test_the_check_fails_with_a_fault_or_another_version(
+    called, monkeypatch, capsys, found, after, code, told
+):
+    called[1][1] = after
+    monkeypatch.setattr(check, "run", lambda *_: found)
+    assert check.main(["00"]) == code
+    assert told in capsys.readouterr().out
+
+
 def test_the_check_of_an_unknown_chapter_is_refused(capsys):
     with pytest.raises(SystemExit):
         check.main(["quantum"])
@@ -303,14 +348,16 @@ def test_binder_trusts_the_notebooks_when_it_is_built(tmp_path, monkeypatch):
 # ---- CI ----------------------------------------------------------------------------------------
 
 
-def test_ci_runs_the_chapters_as_colab_would_weekly_and_on_demand():
-    content = yaml.safe_load((ROOT / ".github" / "workflows" / "colab.yml").read_text("utf-8"))
+def test_ci_runs_the_chapters_as_colab_would_and_builds_for_binder_weekly_and_on_demand():
+    path = ROOT / ".github" / "workflows" / "elsewhere.yml"
+    content = yaml.safe_load(path.read_text("utf-8"))
     starts = content[True]  # `on`, which YAML reads as a truth value
     assert "cron" in starts["schedule"][0]
     assert "workflow_dispatch" in starts
-    steps = [step for job in content["jobs"].values() for step in job["steps"]]
-    assert any("colab-check" in step.get("run", "") for step in steps)
-    assert content["env"]["PIP_EXTRA_INDEX_URL"] == "https://download.pytorch.org/whl/cpu"
+    colab_job, binder_job = content["jobs"]["colab"], content["jobs"]["binder"]
+    assert colab_job["env"]["PIP_EXTRA_INDEX_URL"] == "https://download.pytorch.org/whl/cpu"
+    assert re.match("make colab-check( |$)", colab_job["steps"][-1]["run"])
+    assert re.match("jupyter-repo2docker .*--no-run", binder_job["steps"][-1]["run"])
 
 
 def test_colab_check_is_a_target_of_make():
