@@ -12,7 +12,10 @@ import nbformat
 
 from attn_edu.assign.notebook import IMPORTS
 
-_GIVEN = IMPORTS.splitlines()[-1]  # what each assignment imports of the course
+_GIVEN = re.compile(  # what each assignment imports of the course, also in a copy of its cell
+    rf"^(?:{re.escape(IMPORTS.splitlines()[-1])}|from attn_edu\.exercises\.grading import grade)$",
+    re.MULTILINE,
+)
 _NAMES = re.compile(
     r"(?P<course>\battn[-_]edu\b(?:\.\w+)*)"
     r"|(?P<reach>\bsys\.modules\b|\b_getframe\b|\bf_(?:back|locals|globals)\b|\b__\w+__\b"
@@ -40,5 +43,5 @@ def mentions(path: Path) -> str:
 def _names(cell) -> Iterator[str]:
     if cell.cell_type != "code" or cell.metadata.get("nbgrader", {}).get("grade"):
         return
-    for match in _NAMES.finditer(cell.source.replace(_GIVEN, "")):
+    for match in _NAMES.finditer(_GIVEN.sub("", cell.source)):
         yield match["course"] or match["reach"] or match["changed"]

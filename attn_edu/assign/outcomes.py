@@ -88,6 +88,8 @@ def _outcome(one: Exercise, cell: dict) -> Outcome:
         named = [name for name in _list(result.get("misconceptions")) if isinstance(name, str)]
         mistakes = frozenset(named) & {belief.name for belief in one.misconceptions}
         return Outcome(status, mistakes) if mistakes else Outcome("wrong")
+    if status == "passed" and any(_dict(x).get("output_type") == "error" for x in cell["outputs"]):
+        return Outcome("form")  # it earned nothing, and the page of feedback says why
     given = isinstance(status, str) and status in OUTCOMES and status != NOT_GRADED.status
     return Outcome(status) if given else Outcome("wrong")
 

@@ -18,6 +18,7 @@ from nbformat.v4 import new_output
 from nbgrader import utils
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor, OverwriteCells
 
+from attn_edu.assign import anew
 from attn_edu.assign.gradebook import NOT_RUN
 from attn_edu.exercises.grading import RESULT_MIME
 
@@ -51,7 +52,8 @@ _STYLES += ["white-space"]
 class Run(Execute):
     """Run a submission in an empty folder, as far as it goes.
 
-    The folder keeps files that were handed in from being imported in the place of the course.
+    The folder keeps files that were handed in from being imported in the place of the course. And
+    what other cells have changed in the course is read anew for each graded cell.
     """
 
     def preprocess(self, nb, resources, km=None):
@@ -66,8 +68,11 @@ class Run(Execute):
         if self._ended:
             cell.outputs = [_error(NOT_RUN, f"This cell was not run: {self._ended}.")]
             return cell, resources
+        source = cell.source
         try:
             self._asked_to_end = False
+            if utils.is_grade(cell):
+                cell.source = anew.LINE + source
             super().preprocess_cell(cell, resources, index)
             if self._asked_to_end:  # it lives on for a moment: long enough for some more cells
                 raise DeadKernelError("exit()")
@@ -76,6 +81,8 @@ class Run(Execute):
             said = _ENDS.get(kind, f"Python was stopped ({kind})")
             cell.outputs = [*cell.outputs, _error(kind, f"In this cell {said}.")]
             self._ended = f"in cell {index + 1} of the notebook {said}"
+        finally:
+            cell.source = source
         _shorten(cell)
         return cell, resources
 
@@ -123,7 +130,27 @@ class OneNumber(NbGraderPreprocessor):
 
 
 class PutBack(OverwriteCells):
-    """Graded cells that are missing from a submission are put back at its end, and run there."""
+    """Cells of the assignment are what it says, whatever has become of their settings.
+
+    Graded cells that are missing from a submission are put back at its end, and run there. A copy
+    of a cell, or a cell of another assignment, is a cell of the student's own.
+    """
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        source = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
+        settings = cell.metadata.get("nbgrader") or {}
+        name = settings.get("grade_id")
+        if name not in {one.name for one in source.source_cells}:
+            cell.metadata.pop("nbgrader", None)
+            return cell, resources
+        points = {one.name: one.max_score for one in [*source.grade_cells, *source.task_cells]}
+        settings["grade"] = name in {one.name for one in source.grade_cells}
+        settings["solution"] = name in {one.name for one in source.solution_cells}
+        settings["task"] = name in {one.name for one in source.task_cells}
+        settings.pop("points", None)
+        if name in points:
+            settings["points"] = points[name]
+        return super().preprocess_cell(cell, resources, cell_index)
 
     def add_missing_grade_cells(self, nb, resources):
         source = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)

@@ -14,6 +14,7 @@ import nbformat
 from attn_edu.assign.gradebook import CONFIG, NOT_RUN, api
 from attn_edu.assign.mentions import mentions
 
+_KINDS = ("Error", "Exception", "Entry")  # how the names of errors end
 COLUMNS = ("student", "assignment", "points", "out_of", "note")
 
 
@@ -139,10 +140,8 @@ def _is_graded(folder: Path, student: str, assignment: str) -> bool:
 
 def _grade(run, folder: Path, student: str, assignment: str) -> str:
     """Autograde and write the feedback; what went wrong in words, or nothing."""
-    submitted = _notebook(folder, "submitted", student, assignment)
-    if not submitted.is_file():
-        others = sorted(path.name for path in submitted.parent.glob("*.ipynb"))
-        return f"no {submitted.name}" + (f", but {', '.join(others)}" if others else "")
+    if missing := _missing(folder, student, assignment):
+        return missing
     for work in (run.autograde, run.generate_feedback):
         done = work(assignment, student)
         if not done["success"]:
@@ -150,14 +149,25 @@ def _grade(run, folder: Path, student: str, assignment: str) -> str:
     return ""
 
 
+def _missing(folder: Path, student: str, assignment: str) -> str:
+    """What is there in the place of the notebook, if that is missing."""
+    submitted = _notebook(folder, "submitted", student, assignment)
+    if submitted.is_file():
+        return ""
+    others = sorted(path.name for path in submitted.parent.glob("*.ipynb"))
+    return f"no {submitted.name}" + (f", but {', '.join(others)}" if others else "")
+
+
 def _reason(done: dict) -> str:
     """The line of nbgrader's log that names the cause."""
     log = done.get("log", "") + done.get("error", "")
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     causes = [
-        line for line in lines if not line.startswith("[") and "Exception: Please" not in line
+        line
+        for line in lines
+        if not line.startswith(("[", "File ")) and "Exception: Please" not in line
     ]
-    named = [line for line in causes if line.split(":")[0].endswith(("Error", "Exception"))]
+    named = [line for line in causes if line.split(":")[0].endswith(_KINDS)]
     return (named or causes or lines or ["nbgrader gave no reason"])[0][:200]
 
 
@@ -171,7 +181,8 @@ def _points(book, folder: Path, student: str, assignment: str, note: str = "") -
             points = book.find_submission(assignment, student).score
             seen = note or " ".join(filter(None, (_ended(graded), mentions(graded))))
             return Graded(student, assignment, points, out_of, seen)
-    return Graded(student, assignment, 0.0, out_of, note or "not graded", has_grade=False)
+    note = note or _missing(folder, student, assignment) or "not graded"
+    return Graded(student, assignment, 0.0, out_of, note, has_grade=False)
 
 
 def _ended(graded: Path) -> str:

@@ -21,8 +21,8 @@ inputs that the points are given on.
 3. Put what comes back here, one folder a student: `submitted/STUDENT/{first}/{first}.ipynb`.
    The names of the folder and of the file must be these. nbgrader's `collect` does that where
    students submit with it, and `zip_collect` for the zip of a learning platform.
-4. In the course's folder run `make grade DIR=PATH_OF_THIS_FOLDER`; without make,
-   `python3 -m attn_edu grade PATH_OF_THIS_FOLDER`. Submissions that are new, or newer than their
+4. In the course's folder run `make grade DIR="PATH_OF_THIS_FOLDER"`; without make,
+   `python3 -m attn_edu grade "PATH_OF_THIS_FOLDER"`. Submissions that are new, or newer than their
    grade, are run and graded; with `--again` at the end (`ARGS=--again`), all of them.
 5. Read `grades.csv` and `summary.html`; give each student the page in `feedback/STUDENT/`.
    Points that you change by hand, in nbgrader's formgrader, stay when you grade again.
@@ -43,11 +43,15 @@ Submissions and grades stay.
 - The answers are part of the course: `solution("02.scores")` shows one to everybody. Use the
   points to reward practice, not as an exam.
 - Caught: functions that are missing, crash, hang, print or exit; a kernel that dies (that
-  notebook ends there, and keeps what it has earned); a cell that shows no points; deleted or
-  edited tests; files beside the notebook that bear the names of modules; a changed comparison
-  that lets a known mistake pass.
+  notebook ends there, and keeps what it has earned); a cell that shows no points; cells that are
+  deleted, edited, copied, or come from another assignment; files beside the notebook that bear
+  the names of modules; a changed comparison that lets a known mistake pass; a changed course,
+  which is read anew from its files for each graded cell.
 - Not caught: code that is written to deceive the check and hides it well, for it runs in the
-  same Python; an answer that calls the course's own function; memory that fills up.
+  same Python (it can read the expected values there); an answer that calls the course's own
+  function; memory that fills up. "Worth a look" in the notes of `grades.csv` names cells with
+  words that no exercise needs, such as `attn_edu.attention` or `sys.modules`. It takes no points.
+- Cells run from top to bottom. A graded cell above the answer finds no function, and gives 0.
 """
 
 

@@ -42,6 +42,7 @@ def main(arguments: list[str]) -> int:
         return 2 if isinstance(error, ValueError) else 1
     for one in made:
         count = len(one.chapter.exercises)
-        print(f"{one.chapter.file}: {count} exercises, {one.points} points; {one.handout}")
+        exercises = "1 exercise" if count == 1 else f"{count} exercises"
+        print(f"{one.chapter.file}: {exercises}, {one.points} points; {one.handout}")
     print(f"What comes next stands in {Path(given.out) / 'README.md'}")
     return 0

@@ -184,6 +184,19 @@ def test_a_copy_that_would_give_an_answer_away_is_not_left_to_be_handed_out(tmp_
     assert notebook.grade_id is not None
 
 
+def test_one_exercise_is_one(tmp_path, monkeypatch, capsys):
+    made = [
+        folder.Assigned(chapter, 2, tmp_path, tmp_path, tmp_path / "handed.zip")
+        for chapter in folder.chosen(["02", "11"])
+    ]
+    monkeypatch.setattr(tools, "activate", lambda: None)
+    monkeypatch.setattr(folder, "assign", lambda *given, **options: made)
+    assert assign.main(["02", "11"]) == 0
+    said = capsys.readouterr().out
+    assert "02_single_head: 4 exercises, 2 points" in said
+    assert ": 1 exercise, 2 points" in said
+
+
 def test_what_nbgrader_refuses_is_told(tmp_path, monkeypatch):
     class Refusing:
         def generate_assignment(self, name):

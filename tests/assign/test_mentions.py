@@ -20,6 +20,7 @@ def note(tmp_path, *cells):
     [
         ("from attn_edu.attention import split_heads", "attn_edu.attention"),
         ("from attn_edu.exercises import solution", "attn_edu.exercises"),
+        ("from attn_edu.exercises.grading import grade as g", "attn_edu.exercises.grading"),
         ("mime = 'application/vnd.attn-edu.result+json'", "attn-edu.result"),
         ("sys.modules['x'] = 3", "sys.modules"),
         ("frame = sys._getframe()", "_getframe"),
@@ -46,6 +47,7 @@ def test_a_name_that_no_exercise_needs_is_told_with_its_cell(code, name, tmp_pat
         "layer.eval()\nvariables = retrieval(3)",
         "assert torch.pi == 3",
         "d = dict(gc_=1)",
+        "from attn_edu.exercises.grading import grade\n\ngrade('02.scores', 'scores', points=2)",
     ],
 )
 def test_ordinary_code_is_not(code, tmp_path):

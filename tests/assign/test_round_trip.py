@@ -161,6 +161,17 @@ def check(*a, **k): return 100
 def scores(query, key):
     return query @ key.mT + 1
 """,
+    "02-padding_mask": """
+import attn_edu.exercises.grading as grading
+from IPython.display import publish_display_data
+
+def everything_earned(exercise_id, answer, points, draw=0):
+    outcome = {"exercise": exercise_id, "status": "passed", "points": points}
+    publish_display_data({grading.RESULT_MIME: outcome, "text/plain": "passed"})
+    return points
+
+grading.grade = everything_earned
+""",
 }
 SILENT = {"01-path_length": "get_ipython().ast_node_interactivity = 'none'"}
 
@@ -217,6 +228,18 @@ def edited(notebook):
     notebook.cells.remove(second)
 
 
+def copied(notebook):
+    """Cells copied with their settings, a cell of another assignment, settings that are changed."""
+    answer, graded = (c for c in notebook.cells if "path_length" in str(c.metadata.get("nbgrader")))
+    for number, cell in enumerate((answer, graded)):
+        copy = nbformat.from_dict({**cell, "id": f"copy-{number}"})
+        notebook.cells.insert(notebook.cells.index(cell), copy)
+    stranger = nbformat.from_dict({**graded, "id": "stranger"})
+    stranger.metadata.nbgrader["grade_id"] = "03-split_heads"
+    notebook.cells.append(stranger)
+    answer.metadata.nbgrader.update(grade=True, points=50)
+
+
 def with_text_that_runs(notebook):
     text = (
         "<script>alert(3)</script> and [a link](javascript:alert(4)) <img src=x onerror=alert(5)>"
@@ -251,6 +274,7 @@ def course(tmp_path_factory):
     one.hand_in("leaving", ONE, LEAVING)
     one.hand_in("tampering", TWO, TAMPERING, with_text_that_runs)
     one.hand_in("silent", ONE, SILENT)
+    one.hand_in("copying", ONE, PERFECT[ONE], copied)
     file = one.hand_in(
         "editing", ONE, {"01-gradient_decay": MISTAKEN[ONE]["01-gradient_decay"][0]}, edited
     )
@@ -329,6 +353,7 @@ POINTS = {
     ("leaving", ONE): 2,
     ("tampering", TWO): 0,
     ("silent", ONE): 0,
+    ("copying", ONE): 4,
     ("editing", ONE): 0,
     ("broken", TWO): 0,
     ("misnamed", ONE): 0,
@@ -349,10 +374,11 @@ def test_the_table_and_the_notes_are_printed(course):
     assert "another style  02_single_head  12 of 12" in lines
     notes = {key: row["note"] for key, row in course.points().items() if row["note"]}
     ended = {("killing", TWO), ("stubborn", ONE), ("leaving", ONE)}
-    seen = {("tampering", TWO): "torch.allclose", ("silent", ONE): "get_ipython"}
+    fake = "attn_edu.exercises.grading, publish_display_data"
+    seen = {("tampering", TWO): f"4, 16: torch.allclose, {fake}", ("silent", ONE): "4: get_ipython"}
     assert set(notes) == {("broken", TWO), ("misnamed", ONE), *ended, *seen}
     for key, name in seen.items():
-        assert notes[key] == f"worth a look, cell 4: {name}"
+        assert notes[key] == f"worth a look, cell {name}"
     assert notes["killing", TWO] == "in cell 9 of the notebook Python ended."
     assert notes["leaving", ONE] == "in cell 8 of the notebook Python ended."
     assert "Without a grade, for the reason in the note: 2" in said.stderr
@@ -432,6 +458,8 @@ def test_files_beside_a_notebook_are_not_run_and_nothing_is_left_in_the_folders(
 
 
 def test_what_is_graded_is_left_alone_and_what_is_newer_is_not(course):
+    course.run("attn_edu", "grade", str(course.folder), "02")
+    assert course.points()["misnamed", ONE]["note"] == f"no {ONE}.ipynb, but my answers.ipynb"
     done = course.run("attn_edu", "grade", str(course.folder), "01")
     assert "running" not in done.stderr.replace("running 01_rnn_limits of misnamed", "")
     course.hand_in("misnamed", ONE, PERFECT[ONE])

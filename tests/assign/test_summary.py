@@ -247,6 +247,13 @@ def test_the_last_result_of_a_cell_counts(tmp_path):
     assert alone(tmp_path, cell) == ("misconception", {BY_D})
 
 
+def test_a_cell_that_earned_nothing_has_not_passed(tmp_path):
+    """A result may be displayed after the true one; the points are not given on it."""
+    nothing = new_output("error", ename="NoPoints", evalue="This cell earned nothing.")
+    cell = graded(SCORES, shown(result(SCORES, "form")), shown(result(SCORES, "passed")), nothing)
+    assert alone(tmp_path, cell) == ("form", set())
+
+
 @pytest.mark.parametrize(
     "settings",
     [
