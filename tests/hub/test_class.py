@@ -77,6 +77,8 @@ async def _pulls(hub, course):
     (ann.home / COPY / "CITATION.cff").unlink()
     (ann.home / COPY / "LICENSE").write_text("Ann's licence")
     (ann.home / COPY / "new.md").write_text("Ann's new file")
+    progress = ann.home / COPY / "notebooks/.attn_edu_progress.json"
+    progress.write_text('{"02.scores": true}')
     before = read(ann.home / FIRST)
 
     upstream = read(course / "notebooks/00_start_here.ipynb")
@@ -106,6 +108,7 @@ async def _pulls(hub, course):
     assert (ann.home / COPY / "LICENSE").read_text() == "Ann's licence"  # deleted by the course
     assert not (bob.home / COPY / "LICENSE").exists()
     assert (ann.home / COPY / "new.md").read_text() == "the course's new file"
+    assert progress.read_text() == '{"02.scores": true}'
     renamed = list((ann.home / COPY).glob("new__*.md"))
     assert [path.read_text() for path in renamed] == ["Ann's new file"]
 
