@@ -258,7 +258,7 @@ def called(monkeypatch, tmp_path):
 
     monkeypatch.setattr(check, "pip", pip)
     monkeypatch.setattr(check, "FOLDER", tmp_path / "colab")
-    monkeypatch.setattr(check.venv, "create", lambda folder, **_: folder.mkdir())
+    monkeypatch.setattr(check.venv, "create", lambda folder, **_: folder.mkdir(exist_ok=True))
     monkeypatch.setattr(check.subprocess, "run", lambda *_, **__: None)
     monkeypatch.setattr(check, "wheel", lambda folder: folder / "wheel")
     monkeypatch.setenv("JUPYTER_PATH", "")
