@@ -120,6 +120,14 @@ def of_a_student(found: dict, number: str) -> int:
     return one["server_peak"] + one["kernel_peak"]
 
 
+def room(numbers: list[str], server: float = 0.2e9) -> int:
+    """How many students the free memory holds at the peak of these chapters; one at least."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    most = max(read_measured()[number]["peak_bytes"] for number in numbers)
+    return max(1, int(free / (most + server)))
+
+
 def table(found: dict) -> str:
     """GB for so many students in a chapter at once, every shared page counted for each of them."""
     numbers = list(found["chapters"])
@@ -142,10 +150,13 @@ def main(arguments: list[str] = ()) -> None:
         print(f"not measured, missing here: {wanted}")
         return
     numbers = options.chapters or sorted({"02", "05", largest()})
+    students = min(options.students, room(numbers))
+    if students < options.students:
+        print(f"memory for {students} students, not for {options.students}")
     with tempfile.TemporaryDirectory(prefix="class-", ignore_cleanup_errors=True) as folder:
         course = classroom.copy_of_course(Path(folder))
         with Hub(Path(folder), course) as hub:
-            found = asyncio.run(measure(hub, options.students, numbers))
+            found = asyncio.run(measure(hub, students, numbers))
     print(f"a server that is idle: {found['server']}\n{table(found)}")
     if options.store:
         kept = {"machine": {**machine(), "cores": os.cpu_count()}}
