@@ -87,8 +87,8 @@ def test_what_the_code_and_the_tests_import_is_locked():
 def test_environment_yml_installs_the_lock_and_the_package():
     content = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))["dependencies"]
     by_pip = content[-1]["pip"]
-    assert "-r requirements.lock" in by_pip
-    assert "-e ." in by_pip
+    assert "-c requirements.lock" in by_pip
+    assert "-e .[course]" in by_pip
     python = next(line for line in content if str(line).startswith("python"))
     assert Requirement("python" + PROJECT["requires-python"]).specifier.contains(
         python.split("=")[-1]

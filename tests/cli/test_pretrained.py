@@ -67,7 +67,7 @@ def test_the_word_is_for_us_and_not_for_the_command(pip, monkeypatch):
 
 
 def test_the_word_reaches_the_python_of_the_environment(monkeypatch, pip):
-    monkeypatch.setattr(environment, "ensure", lambda: "/its/python")
+    monkeypatch.setattr(environment, "ensure", lambda extras: "/its/python")
     monkeypatch.setattr(environment, "is_this", lambda python: False)
     monkeypatch.setattr(cli.os, "execv", lambda path, words: sys.exit(" ".join(words)))
     monkeypatch.setattr(cli.os, "name", "posix")
