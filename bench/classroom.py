@@ -64,6 +64,8 @@ class Hub:
             "CLASS_PORT": str(port),
             "CLASS_IDLE_SECONDS": str(idle),
         }
+        api = f"JUPYTERHUB_API_URL=http://127.0.0.1:{port + 81}/hub/api"  # servers and culler
+        self._marks = {f"CLASS_FILES={self.files}".encode(), api.encode()}  # the proxy
         self.log = folder / f"hub-{port}.log"
         with self.log.open("w") as log:
             command = [sys.executable, "-m", "jupyterhub", "-f", ROOT / "hub/jupyterhub_config.py"]
@@ -84,12 +86,9 @@ class Hub:
             self.process.wait(wait)
         except subprocess.TimeoutExpired:
             self.process.kill()
-        home = f"HOME={self.files}/homes/".encode()
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):  # it has ended meanwhile, or is somebody else's
-                if any(
-                    one.startswith(home) for one in (process / "environ").read_bytes().split(b"\0")
-                ):
+                if self._marks & set((process / "environ").read_bytes().split(b"\0")):
                     os.kill(int(process.name), signal.SIGKILL)
 
     def __enter__(self) -> "Hub":
