@@ -17,6 +17,7 @@ from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat.v4 import new_output
 from nbgrader import utils
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor, OverwriteCells
+from traitlets import Integer
 
 from attn_edu.assign import anew
 from attn_edu.assign.gradebook import NOT_RUN
@@ -55,6 +56,9 @@ class Run(Execute):
     The folder keeps files that were handed in from being imported in the place of the course. And
     what other cells have changed in the course is read anew for each graded cell.
     """
+
+    # seconds for outputs that come after a cell has ended: a slow machine costs no points
+    iopub_timeout = Integer(60).tag(config=True)
 
     def preprocess(self, nb, resources, km=None):
         self._ended = ""
