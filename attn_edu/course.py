@@ -100,7 +100,7 @@ def table(link: str, measured: bool = False, open_in: bool = False) -> str:
         measured: whether the table shows what a run takes.
         open_in: whether it links to the services that run a notebook in the browser.
     """
-    rows = ["| | chapter | the question it answers | minutes |", "|---|---|---|---|"]
+    rows = ["| no. | chapter | the question it answers | minutes |", "|---|---|---|---|"]
     for c in chapters():
         title = f"[{c.title}]({link}{c.file}.ipynb)"
         rows.append(f"| {c.number} | {title} | {c.question} | {c.minutes} |")

@@ -116,11 +116,10 @@ def test_a_table_shows_the_measurements_rounded_or_that_there_are_none(measured)
     assert course.table("").splitlines()[2].endswith(f"| {course.find('00').minutes} |")
 
 
-def test_a_run_of_some_chapters_keeps_the_others(measured, monkeypatch, capsys):
+def test_a_run_of_some_chapters_keeps_the_others(measured, monkeypatch, tmp_path, capsys):
     first, third = course.find("00"), course.find("02")
     monkeypatch.setattr(bench, "run", lambda chapter: dict.fromkeys(KEYS, int(chapter.number) + 1))
-    history = measured.parent / "history.jsonl"
-    monkeypatch.setattr("bench.meter.HISTORY", history)
+    monkeypatch.setattr("bench.meter.HISTORY", tmp_path / "history.jsonl")
     bench.main([third.file, "--store"])
     bench.main(["0"])
     assert list(course.read_measured()) == ["02"]  # without --store nothing is kept

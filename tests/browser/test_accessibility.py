@@ -5,6 +5,7 @@ And with words that would run something if they were taken for markup.
 
 import re
 
+import nbformat
 import pytest
 from lab import axe, console_errors, open_offline
 
@@ -195,3 +196,29 @@ def test_nothing_moves_by_itself(visit, saved):
     for path in (ROOT / "attn_edu").rglob("*"):
         if path.suffix in (".js", ".css", ".py", ".html") and path.name != "site.css":
             assert not moving.search(path.read_text("utf-8")), path
+
+
+def test_in_jupyterlab_axe_finds_nothing_and_words_run_nothing(lab, page_of):
+    setup = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from attn_edu.exercises import check, hint, progress, solution\n"
+        "from tests.views.hostile import SHOWN"
+    )
+    words = ["a word", ACTIVE[0]]
+    cells = [setup, *(f"SHOWN[{kind!r}]({w!r} + {kind!r})" for kind in SHOWN for w in words)]
+    cells = [cell for cell in cells if "Promises" not in cell or words[0] in cell]  # one to a page
+    cells += ["check('02.scores', lambda q, k: k @ q.mT)", "hint('02.scores')"]
+    cells += ["solution('02.scores')", "progress()"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
+    nbformat.write(notebook, lab.root / "everything.ipynb")
+    page = page_of("everything.ipynb")
+    lab.run_all(page)
+    views = ".jp-OutputArea-output figure[data-live]"
+    page.wait_for_function(f"document.querySelectorAll({views!r}).length >= 16")
+    page.locator(".js-plotly-plot").first.wait_for()
+    assert lab.errors(page) == []
+    assert page.evaluate("window.pwned") is None
+    # what plotly draws is plotly's own markup
+    assert lab.axe(page, ".jp-OutputArea-output:not(:has(.js-plotly-plot))") == []
+    assert console_errors(page) == []

@@ -175,9 +175,24 @@ def test_axe_finds_nothing_in_the_article(visit, name, scheme):
     assert axe(page, "article") == []
 
 
-@pytest.mark.parametrize("name", ["02_single_head.html", "10_the_bill.html", "index.html"])
-def test_a_phone_scrolls_in_one_direction_only(visit, name):
-    page = visit(name, viewport={"width": 380, "height": 800})
-    page.wait_for_timeout(300)
-    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-    assert wide <= 0
+def test_axe_finds_nothing_on_any_page(visit):
+    found = {}
+    for name in PAGES:
+        page = visit(name)
+        found[name] = axe(page, "article")
+        page.context.close()
+    assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+@pytest.mark.parametrize(("width", "zoom"), [(380, 1), (640, 2)])
+def test_a_phone_and_200_percent_scroll_in_one_direction_and_nothing_moves(visit, width, zoom):
+    size = {"viewport": {"width": width, "height": 800}, "device_scale_factor": zoom}
+    for name in PAGES:
+        page = visit(name, reduced_motion="reduce", **size)
+        page.wait_for_timeout(300)
+        wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert wide <= 0, name
+        cut = "[...document.querySelectorAll('.announcement, .announcement *')]"
+        assert not page.evaluate(f"{cut}.some((e) => e.scrollWidth > innerWidth)"), name
+        assert page.evaluate("document.getAnimations().length") == 0, name
+        page.context.close()

@@ -79,7 +79,7 @@ SHOWN = {
         {w: {w: (LINES, LINES)}, "b": {w: (LINES, LINES)}}, slider=w, x=w, y=w, title=w, summary=w
     ),
     "Texts": lambda w: Texts({w: w, "b": w}, slider=w, title=w),
-    "HeadScores": lambda w: HeadScores({w: [[0.5, 1.0]], "b": [[0.0, 1.0]]}, title=w),
+    "HeadScores": lambda w: HeadScores({w: [[0.5, 1.0]], f"b{w}": [[0.0, 1.0]]}, title=w),
     "Promises": lambda w: Promises(promises(w)),
     "Result": raises,
 }  # fmt: skip
