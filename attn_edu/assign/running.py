@@ -134,8 +134,14 @@ def _is_graded(folder: Path, student: str, assignment: str) -> bool:
     if not (submitted.is_file() and graded.is_file() and page.is_file()):
         return False
     release = folder / "release" / assignment / f"{assignment}.ipynb"
-    newest = max(path.stat().st_mtime for path in (submitted, release) if path.is_file())
+    newest = max(_arrived(path) for path in (submitted, release) if path.is_file())
     return graded.stat().st_mtime > newest
+
+
+def _arrived(path: Path) -> float:
+    """When a file came to its place: out of a zip it may bear an older date than that."""
+    dates = path.stat()
+    return max(dates.st_mtime, dates.st_ctime)
 
 
 def _grade(run, folder: Path, student: str, assignment: str) -> str:

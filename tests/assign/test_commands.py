@@ -132,6 +132,19 @@ def test_a_notebook_in_another_place_is_not_passed_over_in_silence(place, tmp_pa
         assert f"in another place: {wrong}" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("graded_at", "done"), [(-60, False), (60, True)])
+def test_a_second_submission_counts_from_when_it_came_whatever_its_date(graded_at, done, tmp_path):
+    name = "02_single_head"
+    for step, end in (("autograded", "ipynb"), ("feedback", "html"), ("submitted", "ipynb")):
+        path = tmp_path / step / "ann" / name / f"{name}.{end}"
+        path.parent.mkdir(parents=True)
+        path.touch()
+    graded = tmp_path / "autograded" / "ann" / name / f"{name}.ipynb"
+    os.utime(graded, times=(0, graded.stat().st_ctime + graded_at))
+    os.utime(path, times=(0, 1))  # saved in 1970, unpacked now
+    assert running._is_graded(tmp_path, "ann", name) is done
+
+
 def test_the_command_tells_them_and_ends_with_1(tmp_path, monkeypatch, capsys):
     row = running.Graded("bob", "02_single_head", 2.0, 12.0)
     monkeypatch.setattr(tools, "activate", lambda: None)
