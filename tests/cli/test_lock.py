@@ -70,9 +70,10 @@ def test_what_the_code_and_the_tests_import_is_locked():
         path for name in ("attn_edu", "tests", "bench") for path in (ROOT / name).rglob("*.py")
     ]
     files.remove(ROOT / "attn_edu/site/course_pages.py")  # Sphinx runs it, in its own environment
-    own = {path.stem for path in files} | {"attn_edu", "bench"}
+    own = {path.stem for path in files} | {"attn_edu", "bench", "tests"}
     extras = PROJECT["optional-dependencies"]
     optional = extras["pretrained"] + extras["assign"]  # read where they are installed
+    optional += pins("hub/requirements.txt")
     own |= {canonicalize_name(Requirement(line).name) for line in optional}
     for path in files:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
