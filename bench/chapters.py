@@ -11,7 +11,6 @@ import datetime
 import hashlib
 import json
 import os
-import sys
 import time
 
 import nbformat
@@ -22,10 +21,13 @@ from attn_edu.course import MEASURED, NOTEBOOKS, Chapter, chapters, find, read_m
 from bench.meter import machine, remember
 
 USED = """\
-import resource
+import pathlib, resource, sys
 used = resource.getrusage(resource.RUSAGE_SELF)
-print(used.ru_utime + used.ru_stime, used.ru_maxrss)"""
-UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in one of ru_maxrss
+peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+status = pathlib.Path("/proc/self/status")
+if status.is_file():  # ru_maxrss begins at what the parent held when it started the kernel
+    peak = 1024 * int(status.read_text().split("VmHWM:")[1].split()[0])
+print(used.ru_utime + used.ru_stime, peak)"""
 
 
 def run(chapter: Chapter) -> dict[str, float]:
@@ -42,7 +44,7 @@ def run(chapter: Chapter) -> dict[str, float]:
     client.execute()
     clock = time.perf_counter() - start
     cpu, peak = map(float, notebook.cells[-1].outputs[0].text.split())
-    return {"seconds": clock, "cpu_seconds": cpu, "peak_bytes": int(peak * UNIT)}
+    return {"seconds": clock, "cpu_seconds": cpu, "peak_bytes": int(peak)}
 
 
 def main(arguments: list[str] = ()) -> None:

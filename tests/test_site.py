@@ -10,7 +10,7 @@ import torch
 
 from attn_edu.course import chapters
 from attn_edu.figures import curves
-from attn_edu.site import KEPT, OUTSIDE, Pages, anchor, shared_script, starts
+from attn_edu.site import KEPT, OUTSIDE, Pages, shared_script, starts
 from attn_edu.views import AttentionMap
 
 
@@ -61,7 +61,7 @@ def test_a_chart_brings_its_figure_along_escaped(pages):
 def test_links_between_chapters_in_an_output_lead_to_pages(pages):
     html = '<a href="03_multi_head.ipynb#What-we-measured">x</a> <a href="10_the_bill.ipynb">y</a>'
     shown = pages.output({"text/html": html, "text/plain": ""})["text/html"]
-    assert 'href="03_multi_head.html#what-we-measured"' in shown
+    assert 'href="03_multi_head.html#What-we-measured"' in shown
     assert 'href="10_the_bill.html"' in shown
 
 
@@ -74,18 +74,6 @@ def test_a_link_to_what_is_no_page_becomes_text():
     text = "see [the data](../data/README.md), [02](02_single_head.ipynb), ![x](../x.png)"
     expected = "see the data, [02](02_single_head.ipynb), ![x](../x.png)"
     assert OUTSIDE.sub(r"\1", text) == expected
-
-
-@pytest.mark.parametrize(
-    ("heading", "expected"),
-    [
-        ("Who keeps which promise", "who-keeps-which-promise"),
-        ("Is it *really* local? (n = 64)", "is-it-really-local-n-64"),
-        ("10 · The bill", "the-bill"),
-    ],
-)
-def test_anchors_are_those_of_sphinx(heading, expected):
-    assert anchor(heading) == expected
 
 
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.number)

@@ -265,9 +265,12 @@ def _multi_head_cases():
 
     return [
         Case((_count(1, 3, 4) / 4 - 1, *weights(4, 1), 2), "1 sentence, 3 words, 2 heads"),
+        Case((_count(1, 3, 4) / 4 - 1, *weights(4, 40), 1), "1 sentence, 3 words, a single head"),
         Case((2 * normal(2, 5, 12, seed=9), *weights(12, 10), 3), "2 sentences, 5 words, 3 heads"),
         Case((2 * normal(3, 7, 10, seed=8), *weights(10, 20), 5), "3 sentences, 7 words, 5 heads"),
-        Case((2 * normal(2, 5, 6, seed=7), *weights(6, 30), 1), "a single head"),
+        Case(
+            (2 * normal(2, 5, 6, seed=7), *weights(6, 30), 1), "2 sentences, 5 words, a single head"
+        ),
     ]
 
 

@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 PICTURE = re.compile(r'src="data:image/(svg\+xml|png);base64,([A-Za-z0-9+/=]+)"')
 KEPT = 4000  # characters of a picture that stays inside its page
 OUTSIDE = re.compile(r"(?<!!)\[([^\]]+)\]\(\.\./[^)]*\)")  # a link to what is no page of the site
-CHAPTER_LINK = re.compile(r'href="(\d\d_\w+)\.ipynb(?:#([^"]*))?"')
+CHAPTER_LINK = re.compile(r'(?<=href=")(\d\d_\w+)\.ipynb(?=["#])')  # its anchor is JupyterLab's
 
 
 def starts() -> dict[str, str]:
@@ -46,11 +46,6 @@ def shared_script() -> str:
     """One file for all pages: every view's function as a member of ``attnEdu``."""
     parts = [f"(() => {{{bundle(e, s)}attnEdu.{s} = {s};\n}})();\n" for s, e in starts().items()]
     return "window.attnEdu = {};\n" + "".join(parts)
-
-
-def anchor(heading: str) -> str:
-    """The id that Sphinx gives a heading: its letters and digits, joined by dashes."""
-    return re.sub(r"^[^a-z]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", heading.lower()))
 
 
 class Pages:
@@ -86,9 +81,7 @@ class Pages:
         if "text/html" not in data:
             return data
         html = self.pictures_apart(self.without_modules(data["text/html"]))
-        html = CHAPTER_LINK.sub(
-            lambda m: f'href="{m[1]}.html{"#" + anchor(m[2]) if m[2] else ""}"', html
-        )
+        html = CHAPTER_LINK.sub(r"\1.html", html)
         if PLOTLY in data:
             figure = json.dumps(data[PLOTLY], separators=(",", ":"), ensure_ascii=False)
             html = f'<div class="chart" data-figure="{escape(figure)}">{html}</div>'

@@ -235,7 +235,9 @@ def make(*words):
         if os.environ.get("CI"):
             pytest.fail(missing, pytrace=False)
         pytest.skip(missing)
-    run = subprocess.run(["make", "-n", *words], cwd=ROOT, capture_output=True, text=True)
+    outer = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    command = ["make", "-n", *words]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=outer)
     return " ".join(run.stdout.split())
 
 

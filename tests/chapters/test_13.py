@@ -2,9 +2,8 @@
 
 import importlib
 import json
-import symtable
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 
 import pytest
 import torch
@@ -12,7 +11,7 @@ import torch
 from attn_edu.attention import scaled_dot_product_attention
 from attn_edu.datasets import load_tensors, recorded, sentence, sentence_names
 
-from .loading import ROOT, code_cells, definitions
+from .loading import ROOT, definitions
 
 FILE = "13_inside_a_real_model"
 
@@ -41,35 +40,6 @@ def stored():
 @pytest.fixture(scope="module")
 def removed():
     return recorded("minilm_removed")
-
-
-def names_in(source):
-    """The names that a cell gives, and those that it reads, its functions included."""
-    gives, reads, scopes = set(), set(), [symtable.symtable(source, "cell", "exec")]
-    gives |= {s.get_name() for s in scopes[0].get_symbols() if s.is_assigned() or s.is_imported()}
-    while scopes:
-        scope = scopes.pop()
-        outer = scope.get_type() == "module"
-        reads |= {
-            s.get_name()
-            for s in scope.get_symbols()
-            if s.is_referenced() and (outer or s.is_global())
-        }
-        scopes += scope.get_children()
-    return gives, reads
-
-
-def test_a_name_that_other_cells_read_means_one_thing():
-    """Who goes back and runs a cell of an earlier section once more gets what it gave before."""
-    givers, readers = defaultdict(list), defaultdict(list)
-    for number, cell in enumerate(code_cells(FILE)):
-        gives, reads = names_in(cell)
-        for name in gives:
-            givers[name].append(number)
-        for name in reads - gives:
-            readers[name].append(number)
-    twice = {name: cells for name, cells in givers.items() if len(cells) > 1 and name in readers}
-    assert twice == {}
 
 
 # Roles
