@@ -22,8 +22,15 @@ def _set_deterministic(flags: tuple[bool, bool]) -> None:
         torch.use_deterministic_algorithms(flags[0], warn_only=flags[1])
 
 
+def _default_device() -> torch.device:
+    try:
+        return torch.get_default_device()
+    except AttributeError:  # torch 2.9, once a default device was set and taken back
+        return torch.device("cpu")
+
+
 def _set_default_device(device: torch.device) -> None:
-    if torch.get_default_device() != device:  # set at all, it slows every call down
+    if _default_device() != device:  # set at all, it slows every call down
         torch.set_default_device(None if device.type == "cpu" else device)
 
 
@@ -51,7 +58,7 @@ def _set_path(before: list[str]) -> None:
 # What is read before, and what writes it back. The order matters: to switch on torch's
 # deterministic algorithms changes the environment.
 _STATE: tuple[tuple[Callable, Callable], ...] = (
-    (torch.get_default_device, _set_default_device),
+    (_default_device, _set_default_device),
     (torch.get_default_dtype, torch.set_default_dtype),
     (torch.is_grad_enabled, torch.set_grad_enabled),
     (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),

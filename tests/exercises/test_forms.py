@@ -370,7 +370,7 @@ def test_global_state_is_as_before():
     torch.manual_seed(3)
     try:
         assert check("02.scores", answer).passed
-        assert torch.get_default_device() == torch.device("cpu")
+        assert torch.empty(0).device.type == "cpu"
     finally:
         torch.set_default_device(None)
     assert torch.get_default_dtype() == torch.float32

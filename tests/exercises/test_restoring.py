@@ -241,3 +241,13 @@ def test_an_answer_that_looks_around_may_pass_and_breaks_nothing():
     assert check("02.scores", looks_at_the_caller).passed
     assert check("02.scores", checks_inside).passed
     assert check("02.scores", lambda q, k: exercise("02.scores").reference(q, k)).passed
+
+
+def test_a_default_device_that_torch_cannot_tell_is_the_processor(monkeypatch):
+    """In torch 2.9 `get_default_device` fails after `set_default_device(None)`."""
+
+    def fails():
+        raise AttributeError("'NoneType' object has no attribute 'device'")
+
+    monkeypatch.setattr(torch, "get_default_device", fails)
+    assert check("02.scores", lambda query, key: query @ key.mT).passed
