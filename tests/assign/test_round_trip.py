@@ -15,7 +15,6 @@ import zipfile
 import nbformat
 import pytest
 
-from attn_edu.assign import tools
 from attn_edu.assign.leaks import leaks
 from attn_edu.cli.environment import ROOT
 from attn_edu.cli.notebooks import execute
@@ -249,14 +248,7 @@ def with_text_that_runs(notebook):
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    try:
-        tools.path()
-    except tools.ToolsError as error:
-        missing = f"nbgrader is missing and could not be installed: {error}"
-        if os.environ.get("CI"):
-            pytest.fail(missing, pytrace=False)
-        pytest.skip(missing)
+def course(nbgrader, tmp_path_factory):
     one = Course(tmp_path_factory.mktemp("school") / "course")
     one.run("attn_edu", "assign", "02", "1", "--out", str(one.folder), "--seed", "11")
     config = one.folder / "nbgrader_config.py"
