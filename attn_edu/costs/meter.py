@@ -59,7 +59,8 @@ def _peak_bytes(function, inputs) -> int:
     activities = [torch.profiler.ProfilerActivity.CPU]
     with (
         _profiler_silent(),
-        torch.profiler.profile(activities=activities, profile_memory=True) as p,
+        # acc_events: without it torch 2.11 warns, though one cycle is all there is
+        torch.profiler.profile(activities=activities, profile_memory=True, acc_events=True) as p,
     ):
         function(*inputs)
     events = p.profiler.kineto_results.events()

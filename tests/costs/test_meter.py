@@ -1,5 +1,8 @@
 """The meter against known allocations; the counter against products counted by hand."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -32,6 +35,18 @@ def test_the_meter_calls_the_function_with_its_inputs_and_times_it(capfd):
     assert calls == [(1, 2)] * 5
     assert result.seconds > 0
     assert capfd.readouterr().err == ""
+
+
+def test_the_first_measurement_in_a_kernel_warns_of_nothing():
+    """torch 2.11's profiler has a warning that it gives once, and a notebook shows it."""
+    code = (
+        "import warnings, torch\n"
+        "from attn_edu.costs import measure\n"
+        "warnings.simplefilter('error')\n"
+        "measure(torch.exp, torch.ones(5))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 def test_without_memory_it_runs_once_less_and_says_so():
