@@ -82,11 +82,14 @@ def restored() -> Iterator[None]:
 
     The random numbers of torch are not in it: see `torch.random.fork_rng`.
     """
-    before = [read() for read, _ in _STATE]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch 2.9 warns of its own switches
+        before = [read() for read, _ in _STATE]
     with warnings.catch_warnings():
         try:
             yield
         finally:
+            warnings.simplefilter("ignore")
             for (_, write), value in zip(_STATE, before):
                 with contextlib.suppress(OSError):  # a folder that the answer took away
                     write(value)
