@@ -20,11 +20,12 @@ body {{ margin: 1rem auto; max-width: 75rem; padding: 0 1rem; font-family: syste
 h1 {{ font-size: 1.2em; font-weight: 600 }}
 </style><main><h1>{title}</h1>{body}</main></html>
 """
-# A script that a notebook inserts late knows its place by currentScript; if not, by its mark.
+# A script knows its place by currentScript; where it runs late, or (VS Code) as a copy outside of
+# its figure, by its mark: of several equal figures it takes the first that is still.
 _START = """(() => {{{modules}
-const script = document.currentScript;
-const figure = script ? script.closest("figure")
-  : document.querySelector('figure[data-view="{mark}"]:not([data-live])');
+const own = 'figure[data-view="{mark}"]';
+const figure = document.currentScript?.closest(own)
+  ?? document.querySelector(own + ":not([data-live])");
 if (!figure) return;
 const host = document.createElement("div"), still = figure.querySelectorAll("img,details");
 figure.dataset.live = "";

@@ -74,10 +74,11 @@ export function button(text, click, props = {}) {
   return node;
 }
 
-/** Dark or light: JupyterLab's own word, else the colour behind us, else what the system prefers. */
+/** Dark or light: the notebook's own word, else the colour behind us, else what the system prefers. */
 export function isDark(node) {
-  const told = document.body.dataset.jpThemeLight;
-  if (told) return told === "false";
+  const { jpThemeLight, vscodeThemeKind } = document.body.dataset;
+  if (jpThemeLight) return jpThemeLight === "false";
+  if (vscodeThemeKind) return !vscodeThemeKind.endsWith("light");
   for (let at = node; at; at = at.parentElement) {
     const [r, g, b, a = 1] = (
       getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? [0, 0, 0, 0]
