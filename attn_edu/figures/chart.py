@@ -10,6 +10,13 @@ from attn_edu.figures.svg import draw
 from attn_edu.figures.theme import CONFIG
 
 PLOTLY = "application/vnd.plotly.v1+json"
+_TAKE_PLACE = """
+const live = document.getElementById("{plot_id}"), chart = live.closest(".chart");
+live.setAttribute("role", "img");
+live.setAttribute("aria-label", chart.querySelector("img").alt);
+chart.querySelectorAll("img, figcaption, details ~ details").forEach((part) => part.remove());
+chart.append(chart.firstChild);
+"""
 
 
 class Chart(go.Figure):
@@ -17,7 +24,7 @@ class Chart(go.Figure):
 
     - plotly's own JSON: what JupyterLab shows, with hover and zoom, from its installed extension;
     - HTML without scripts: the picture as SVG, its text, and the numbers as a table. A saved page
-      or an unknown viewer shows this, with no network;
+      or an unknown viewer shows this, with no network. In Colab plotly comes with it;
     - one sentence, which a screen reader reads and ``nbval`` compares.
 
     The sentence is ``layout.meta["summary"]``.
@@ -81,10 +88,15 @@ class Chart(go.Figure):
         )
         return f'<figure style="margin:0">{body}{numbers}{caption}{others}</figure>'
 
+    def to_live_html(self) -> str:
+        """Plotly, from its address on the web; it takes the picture's place when it has come."""
+        options = {"full_html": False, "config": CONFIG, "post_script": _TAKE_PLACE}
+        live = self.to_html(include_plotlyjs="cdn", **options)
+        return f'<div class="chart">{self.to_static_html()}{live}</div>'
+
     def _repr_mimebundle_(self, include=None, exclude=None, **_):
-        if os.environ.get("COLAB_NOTEBOOK_ID"):  # Colab shows HTML, and has plotly.js at hand
-            html = self.to_html(include_plotlyjs="cdn", full_html=False, config=CONFIG)
-            return {"text/html": html, "text/plain": self.describe()}
+        if os.environ.get("COLAB_NOTEBOOK_ID"):  # Colab shows HTML, and not plotly's own JSON
+            return {"text/html": self.to_live_html(), "text/plain": self.describe()}
         return {
             PLOTLY: {**self.to_plotly_json(), "config": CONFIG},
             "text/html": self.to_static_html(),
