@@ -73,8 +73,15 @@ def test_an_empty_line_leaves_the_map_and_cannot_be_the_first(text):
         type_words(text, equal_shares, label="Words")
 
 
-def test_without_a_kernel_it_says_in_a_sentence_what_it_is(picker):
-    assert repr(picker) == "A live view. Run this cell, and Python can read what you pick in it."
+def test_where_no_widgets_show_its_sentence_names_what_does_the_same(picker):
+    assert repr(picker) == (
+        "A live view. Run this cell, and Python can read what you pick in it. "
+        "Where no widgets show: .value = … chooses, .map.view is the picture."
+    )
+    picker.value = "full"
+    html = picker.map.view._repr_mimebundle_()["text/html"]
+    assert "<img alt=" in html and picker.tokens == load("full")[1]
+    assert repr(picker.map).endswith(" Where no widgets show: .view is the picture.")
 
 
 def test_the_button_trains_once_and_is_off_meanwhile(capsys):
@@ -86,12 +93,16 @@ def test_the_button_trains_once_and_is_off_meanwhile(capsys):
 
     button = Retrain(run, "Train, 3 steps")
     assert (button.result, seen, button.button.description) == (None, [], "Train, 3 steps")
-    assert "Train, 3 steps" in repr(button)
+    assert repr(button) == (
+        "A button: “Train, 3 steps”. Run this cell, and it trains on your machine. "
+        "Where no widgets show: .train() does what the button does."
+    )
     for wanted in ("run 1", "run 2"):
         button.button.click()
         assert button.result == wanted and wanted in capsys.readouterr().out
         assert not button.button.disabled
-    assert seen == [True, True]
+    assert button.train() == "run 3"
+    assert seen == [True, True, True]
 
 
 def test_the_button_can_be_pressed_again_after_a_mistake():

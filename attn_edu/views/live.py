@@ -73,7 +73,7 @@ class LiveView(anywidget.AnyWidget):
         self._heard = self._listeners()
 
     def __repr__(self) -> str:
-        return f"Live view. {self._view.summary()}"
+        return f"Live view. {self._view.summary()} Where no widgets show: .view is the picture."
 
     @property
     def view(self):

@@ -102,4 +102,7 @@ class BillWithClock(ipywidgets.VBox):
         self._out.append_display_data(self.chart)
 
     def __repr__(self) -> str:
-        return "The bill with menus. Run this cell, and the button measures on your machine."
+        return (
+            "The bill with menus. Run this cell, and the button measures on your machine. "
+            "Where no widgets show: .measure() does what the button does, .chart is the picture."
+        )

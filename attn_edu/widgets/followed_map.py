@@ -52,7 +52,10 @@ class FollowedMap(ipywidgets.VBox):
             self.map.update(weights=weights, tokens=tokens)
 
     def __repr__(self) -> str:
-        return "A live view. Run this cell, and Python can read what you pick in it."
+        return (
+            "A live view. Run this cell, and Python can read what you pick in it. "
+            "Where no widgets show: .value = … chooses, .map.view is the picture."
+        )
 
 
 def choose(

@@ -182,7 +182,8 @@ class Playground:
         # the controls, where they live, hide this line
         parts.append(
             '<p class="without-kernel" style="margin:8px 0"><em>This is the last state. To type a '
-            "text of your own, run this cell: that needs a kernel.</em></p>"
+            "text of your own, run this cell: that needs a kernel. Where no widgets show, "
+            '.read("your text") does what the button does.</em></p>'
         )
         label = escape(self._controls._fixed["label"])
         return (

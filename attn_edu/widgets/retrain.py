@@ -46,4 +46,7 @@ class Retrain(ipywidgets.VBox):
 
     def __repr__(self) -> str:
         label = self.button.description
-        return f"A button: “{label}”. Run this cell, and it trains on your machine."
+        return (
+            f"A button: “{label}”. Run this cell, and it trains on your machine. "
+            "Where no widgets show: .train() does what the button does."
+        )
