@@ -9,9 +9,9 @@ from attn_edu.labels import as_label
 
 # The slider takes the place of the folded texts; without scripts these stay.
 _SCRIPT = """(() => {{
-const script = document.currentScript;
-const figure = script ? script.closest("figure")
-  : document.querySelector('[data-texts="{mark}"]:not([data-live])');
+const own = '[data-texts="{mark}"]';
+const figure = document.currentScript?.closest(own)
+  ?? document.querySelector(own + ":not([data-live])");
 if (!figure) return;
 figure.dataset.live = "";
 const texts = {texts}, folded = figure.querySelectorAll("details");
@@ -24,6 +24,7 @@ const move = () => {{
   range.setAttribute("aria-valuetext", name);
 }};
 range.addEventListener("input", move);
+range.addEventListener("keydown", (e) => {{ if (e.key !== "Tab") e.stopPropagation(); }});
 range.closest("label").hidden = false;
 folded.forEach((one) => one.remove());
 move();

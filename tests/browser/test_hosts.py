@@ -57,7 +57,7 @@ ELEMENTS = (
 )
 ATTRIBUTES = "href src alt title colspan rowspan scope align width height dir lang open"
 
-STILL = """() => [...document.querySelectorAll("figure.attn-edu")]
+STILL = """() => [...document.querySelectorAll("figure:has(> script)")]
     .filter((e) => !("live" in e.dataset) || e.querySelector("img, details"))
     .map((e) => e.outerHTML.slice(0, 120))"""
 BROKEN = """() => [...document.images]
