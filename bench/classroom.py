@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -30,13 +31,17 @@ COPY = repository().owner_and_name.rpartition("/")[2]  # the folder of a student
 SHOWN = ("stream", "display_data", "execute_result", "error")
 
 
-def missing() -> str:
-    """What has to be installed before a hub can be started here; empty if nothing."""
+def missing(further: Iterable[str] = ()) -> str:
+    """What has to be installed before a hub can be started here; empty if nothing.
+
+    `further` are packages that `hub/README.md` names for a real class.
+    """
     lines = (ROOT / "hub/requirements.txt").read_text("utf-8").splitlines()
     names = [line.partition("==")[0] for line in lines if line and line[0] != "#"]
-    wanted = [name for name in names if installed(name) is None]
-    if wanted:
+    if wanted := [name for name in names if installed(name) is None]:
         return f"{', '.join(wanted)}: pip install -r hub/requirements.txt"
+    if wanted := [name for name in further if installed(name) is None]:
+        return f"{', '.join(wanted)}: hub/README.md"
     if not shutil.which("configurable-http-proxy"):
         return "configurable-http-proxy: npm install -g configurable-http-proxy"
     return "" if Path("/proc/self/smaps_rollup").exists() else "Linux"
@@ -51,9 +56,21 @@ def copy_of_course(folder: Path) -> Path:
 
 
 class Hub:
-    """JupyterHub with `hub/jupyterhub_config.py`, its files in `folder`, until the block ends."""
+    """JupyterHub with these settings, its files in `folder`, until the block ends.
 
-    def __init__(self, folder: Path, course: Path, idle: int = 3600, wait: float = 60):
+    Raises:
+        RuntimeError: if it does not come up within `wait` seconds; the message is its log.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        course: Path,
+        *,
+        config: Path = ROOT / "hub/jupyterhub_config.py",
+        idle: int = 3600,
+        wait: float = 60,
+    ):
         self.files, self.course = folder / "class", course.as_uri()
         port = _free_port()
         self.address = f"http://127.0.0.1:{port}"
@@ -68,7 +85,7 @@ class Hub:
         self._marks = {f"CLASS_FILES={self.files}".encode(), api.encode()}  # the proxy
         self.log = folder / f"hub-{port}.log"
         with self.log.open("w") as log:
-            command = [sys.executable, "-m", "jupyterhub", "-f", ROOT / "hub/jupyterhub_config.py"]
+            command = [sys.executable, "-m", "jupyterhub", "-f", config]
             self.process = subprocess.Popen(
                 command, env={**os.environ, **settings}, cwd=folder, stdout=log, stderr=log
             )
@@ -99,11 +116,14 @@ class Hub:
 
 
 class Student:
-    """Somebody of the class. `run` works as a browser does: kernel messages in, notebook saved."""
+    """Somebody of the class. `run` works as a browser does: kernel messages in, notebook saved.
 
-    def __init__(self, hub: Hub, name: str):
+    `home` is the folder of their files; without it, that of the trial.
+    """
+
+    def __init__(self, hub: Hub, name: str, home: Path | None = None):
         self.hub, self.name = hub, name
-        self.home = hub.files / "homes" / name
+        self.home = home or hub.files / "homes" / name
         self.server = f"{hub.address}/user/{name}"
         self.headers = {}
 
@@ -173,24 +193,23 @@ class Student:
         The kernel stays, as it does when a browser is left open.
 
         Raises:
-            RuntimeError: if a cell fails.
+            RuntimeError: if a cell fails; what was shown until then is saved.
         """
         notebook = await self.open(path)
         wanted = {"path": path, "name": path, "type": "notebook", "kernel": {"name": "python3"}}
         session = await self._json(f"{self.server}/api/sessions", "POST", wanted)
-        channels = f"{self.server}/api/kernels/{session['kernel']['id']}/channels"
-        socket_ = await websocket_connect(
-            HTTPRequest(channels.replace("http", "ws", 1), headers=self.headers),
-            max_message_size=2**28,
-        )
-        for number, cell in enumerate(notebook.cells):
-            if cell.cell_type == "code" and cell.source.strip():
-                try:
-                    await asyncio.wait_for(_run_cell(socket_, cell), timeout)
-                except Exception as error:
-                    raise RuntimeError(f"{self.name}, {path}, cell {number}: {error}") from error
-        socket_.close()
-        await self.save(path, notebook)
+        kernel = Kernel(self, session["kernel"]["id"])
+        try:
+            for number, cell in enumerate(notebook.cells):
+                if cell.cell_type == "code" and cell.source.strip():
+                    try:
+                        await asyncio.wait_for(kernel.run(cell), timeout)
+                    except Exception as error:
+                        where = f"{self.name}, {path}, cell {number}"
+                        raise RuntimeError(f"{where}: {error}") from error
+        finally:
+            kernel.close()
+            await self.save(path, notebook)
         return notebook
 
     async def end_kernels(self) -> None:
@@ -209,35 +228,74 @@ class Student:
         return await client.fetch(address, request_timeout=300, connect_timeout=60, **options)
 
 
-async def _run_cell(socket_, cell: nbformat.NotebookNode) -> None:
-    """Run one cell, its outputs and number put into it; an error of it is raised."""
-    name = uuid.uuid4().hex
-    header = {"msg_id": name, "msg_type": "execute_request", "username": "", "session": name}
-    header |= {"version": "5.3", "date": ""}
-    content = {"code": cell.source, "silent": False, "store_history": True}
-    content |= {"user_expressions": {}, "allow_stdin": False, "stop_on_error": True}
-    request = {"header": header, "content": content, "channel": "shell"}
-    await socket_.write_message(json.dumps({**request, "parent_header": {}, "metadata": {}}))
-    cell.outputs, waiting = [], {"reply", "idle"}
-    while waiting:
-        text = await socket_.read_message()
-        if text is None:
-            raise ConnectionError("the kernel's connection was closed")
-        if isinstance(text, bytes):
-            continue  # a widget's buffers
-        message = json.loads(text)
-        if message["parent_header"].get("msg_id") != name:
-            continue
-        kind, content = message["header"]["msg_type"], message["content"]
-        if kind == "execute_reply":
-            cell.execution_count = content["execution_count"]
-            waiting.discard("reply")
-        elif kind == "status" and content["execution_state"] == "idle":
-            waiting.discard("idle")
-        elif kind in SHOWN:
-            cell.outputs.append(nbformat.v4.output_from_msg(message))
-            if kind == "error":
-                raise RuntimeError(f"{content['ename']}: {content['evalue']}")
+class Kernel:
+    """A connection to a kernel. Where it breaks it is made again, as JupyterLab does: the server
+    keeps what the kernel says meanwhile for whoever comes back with the same session."""
+
+    def __init__(self, student: Student, kernel: str):
+        session = uuid.uuid4().hex
+        address = f"{student.server}/api/kernels/{kernel}/channels?session_id={session}"
+        self.request = HTTPRequest(address.replace("http", "ws", 1), headers=student.headers)
+        self.socket = None
+
+    async def run(self, cell: nbformat.NotebookNode) -> None:
+        """Run a cell, its outputs and number put into it.
+
+        Raises:
+            RuntimeError: if the cell fails.
+            ConnectionError: if the kernel dies.
+        """
+        await self._connect()
+        name = uuid.uuid4().hex
+        header = {"msg_id": name, "msg_type": "execute_request", "username": "", "session": name}
+        header |= {"version": "5.3", "date": ""}
+        content = {"code": cell.source, "silent": False, "store_history": True}
+        content |= {"user_expressions": {}, "allow_stdin": False, "stop_on_error": True}
+        request = {"header": header, "content": content, "channel": "shell"}
+        await self.socket.write_message(
+            json.dumps({**request, "parent_header": {}, "metadata": {}})
+        )
+        cell.outputs, waiting = [], {"reply", "idle"}
+        while waiting:
+            message = await self._next()
+            kind, content = message["header"]["msg_type"], message["content"]
+            if kind == "status" and content["execution_state"] in ("restarting", "dead"):
+                raise ConnectionError("the kernel died")
+            if message["parent_header"].get("msg_id") != name:
+                continue
+            if kind == "execute_reply":
+                cell.execution_count = content["execution_count"]
+                waiting.discard("reply")
+            elif kind == "status" and content["execution_state"] == "idle":
+                waiting.discard("idle")
+            elif kind in SHOWN:
+                cell.outputs.append(nbformat.v4.output_from_msg(message))
+                if kind == "error":
+                    raise RuntimeError(f"{content['ename']}: {content['evalue']}")
+
+    def close(self) -> None:
+        """Close the connection; the kernel stays."""
+        if self.socket:
+            self.socket.close()
+
+    async def _next(self) -> dict:
+        while True:
+            text = await self.socket.read_message()
+            if text is None:  # the connection broke
+                self.socket = None
+                await self._connect()
+            elif not isinstance(text, bytes):  # those are a widget's buffers
+                return json.loads(text)
+
+    async def _connect(self, wait: float = 60) -> None:
+        end = time.monotonic() + wait
+        while self.socket is None:
+            try:
+                self.socket = await websocket_connect(self.request, max_message_size=2**28)
+            except (OSError, HTTPClientError):
+                if time.monotonic() > end:
+                    raise
+                await asyncio.sleep(0.5)
 
 
 def memory(names: list[str]) -> dict[str, dict[str, dict[str, float]]]:

@@ -1,6 +1,6 @@
 """What nbgitpuller makes of a chapter that both sides changed a lot: it merges lines, not cells.
 
-It needs nbgitpuller; the skip says so.
+It needs what `hub/README.md` has installed; the skip says what is missing.
 """
 
 import copy
@@ -12,12 +12,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from attn_edu.cli.environment import installed
 from attn_edu.course import chapters
+from tests.hub import needs
 
-pytestmark = pytest.mark.skipif(
-    installed("nbgitpuller") is None, reason="missing: pip install -r hub/requirements.txt"
-)
 ROUNDS = 4
 
 
@@ -68,6 +65,7 @@ def revised(notebook, draw):
 
 @pytest.mark.filterwarnings("ignore")
 def test_after_large_changes_on_both_sides_all_of_the_students_is_there(tmp_path):
+    needs.a_hub()
     originals = {one.file: nbformat.read(one.notebook, as_version=4) for one in chapters()}
     upstream = tmp_path / "upstream"
     subprocess.run(["git", "init", "-q", "-b", "main", upstream], check=True)
