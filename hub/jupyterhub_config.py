@@ -68,7 +68,9 @@ c.Spawner.default_url = "/git-pull?" + urlencode(
     {"repo": COURSE, "branch": BRANCH, "targetpath": COPY, "urlpath": FIRST}
 )
 # Kernels are where the memory is: one that did nothing for an hour ends, its notebook stays open.
+# What kernels send is encrypted: everyone on a machine can listen to its ports.
 c.Spawner.args = [
+    "--KernelManager.transport_encryption=required",
     f"--MappingKernelManager.cull_idle_timeout={IDLE}",
     f"--MappingKernelManager.cull_interval={min(IDLE, 300)}",
     "--MappingKernelManager.cull_connected=True",
