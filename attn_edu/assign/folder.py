@@ -18,12 +18,14 @@ from attn_edu.course import Chapter, chapters, find
 _SETTINGS = f'''\
 """Settings of nbgrader for this folder; what you change here stays."""
 
+from attn_edu.assign.pages import TEMPLATES, Page
+
 c = get_config()  # noqa: F821
 
 c.CourseDirectory.course_id = "attn_edu"
 c.ClearSolutions.code_stub = {{"python": "{STUB}"}}
 
-c.Execute.timeout = 60  # seconds for one cell; an answer is stopped after 5
+c.Execute.timeout = 60  # seconds for one cell; an answer is stopped after 5, its imports after 30
 c.Execute.interrupt_on_timeout = True
 c.Execute.extra_arguments = ["--HistoryManager.hist_file=:memory:", "--IPKernelApp.log_level=40"]
 c.OverwriteCells.add_missing_cells = True  # those that a student has deleted
@@ -50,6 +52,8 @@ c.GenerateFeedback.preprocessors = [
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     "attn_edu.assign.preprocessors.Harmless",
 ]
+c.GenerateFeedback.exporter_class = Page
+c.HTMLExporter.extra_template_basedirs = TEMPLATES  # no page loads anything from outside
 c.HTMLExporter.filters = {{"markdown2html": "attn_edu.assign.preprocessors.harmless_markdown"}}
 '''
 

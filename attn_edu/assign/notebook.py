@@ -13,7 +13,8 @@ from urllib.parse import quote
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from attn_edu.course import Chapter
+from attn_edu import colab
+from attn_edu.course import Chapter, repository
 from attn_edu.exercises.catalogue import exercise
 from attn_edu.exercises.checking import examine
 from attn_edu.exercises.definition import Exercise
@@ -71,7 +72,7 @@ def assignment(chapter: Chapter, draw: Mapping[str, int], chapters_at: str) -> N
         chapters_at: the address of the folder with the chapters, relative or absolute.
     """
     several = [exercise(name) for name in chapter.exercises]
-    cells = [_head(chapter, several, chapters_at), new_code_cell(IMPORTS)]
+    cells = [_head(chapter, several, chapters_at), _for_colab(), new_code_cell(IMPORTS)]
     for one in several:
         cells += [_statement(one), _solution(one), _check(one), _graded(one, draw[one.id])]
     for number, cell in enumerate(cells):
@@ -84,10 +85,12 @@ def _head(chapter: Chapter, several: list[Exercise], chapters_at: str) -> Notebo
     points = sum(one.points for one in several)
     minutes = sum(one.minutes for one in several)
     link = f"{chapters_at.rstrip('/')}/{quote(chapter.file)}.ipynb"
+    binder, in_colab = repository().binder(chapter.address), repository().colab(chapter.address)
     return new_markdown_cell(
         f"# {chapter.number} · {chapter.title}: assignment\n\n"
-        f"Read chapter {chapter.number} first, [{chapter.title}]({link}). Here are its exercises: "
-        f"{points} points, about {minutes} minutes.\n\n"
+        f"Read chapter {chapter.number} first, [{chapter.title}]({link}), on your machine, "
+        f"[in Binder]({binder}) or [in Colab]({in_colab}). Here are its exercises: {points} "
+        f"points, about {minutes} minutes.\n\n"
         "Write each function where it says `your code here`. The cell under it checks your answer "
         "and names the mistake if it knows it; the cell after that shows the points, and stays as "
         f'it is. In a cell of your own, `hint("{several[0].id}")` gives a hint. What you hand in '
@@ -96,6 +99,11 @@ def _head(chapter: Chapter, several: list[Exercise], chapters_at: str) -> Notebo
         "At the end, run the whole notebook from a fresh kernel, save it, and hand in this one "
         "file under the name that it has."
     )
+
+
+def _for_colab() -> NotebookNode:
+    """The set-up cell of the chapters. nbgrader puts it back as it was before it is run."""
+    return _nbgrader(colab.setup_cell(repository()), colab.TAG, locked=True)
 
 
 def _statement(one: Exercise) -> NotebookNode:

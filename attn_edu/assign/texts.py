@@ -69,7 +69,8 @@ or, without make, python3 -m attn_edu lab. Open {name}/{name}.ipynb in its file 
 answers, and run the check under each. You need nothing else; nbgrader is not needed.
 
 Elsewhere: any Jupyter works in whose Python the course is installed (pip install -e . in its
-folder).
+folder). In Colab (colab.research.google.com) upload the notebook, run its first cell of code, which
+installs the course there, and in the end download it as .ipynb.
 
 If your class uses nbgrader, your instructor has released the same notebook there: fetch it,
 validate it and submit it from nbgrader's menus instead.

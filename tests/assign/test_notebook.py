@@ -9,8 +9,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from attn_edu import colab
 from attn_edu.assign.notebook import STUB, assignment, draws, function_name, grade_id
-from attn_edu.course import chapters
+from attn_edu.course import chapters, repository
 from attn_edu.exercises import exercise, exercises
 from attn_edu.exercises.checking import examine
 
@@ -114,6 +115,16 @@ def test_the_chapter_to_read_is_named_and_linked(chapter):
     assert (Path(__file__).parents[2] / "assigned" / link).resolve() == chapter.notebook
     elsewhere = assignment(chapter, draws_of(chapter, 3), "https://example.org/course/")
     assert f"(https://example.org/course/{chapter.file}.ipynb)" in elsewhere.cells[0].source
+
+
+@ALL
+def test_it_opens_in_colab_with_the_set_up_cell_of_the_chapters_first(chapter):
+    head, first, second = built(chapter).cells[:3]
+    assert first.source == colab.setup_cell(repository()).source
+    assert first.metadata.nbgrader["locked"] and not first.metadata.nbgrader["grade"]
+    assert second.source.startswith("import math")
+    assert f"]({repository().colab(chapter.address)})" in head.source
+    assert f"]({repository().binder(chapter.address)})" in head.source
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_one_other_inputs():

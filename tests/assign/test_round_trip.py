@@ -172,6 +172,21 @@ def everything_earned(exercise_id, answer, points, draw=0):
 grading.grade = everything_earned
 """,
 }
+# Each of these would ask somebody outside, or hand something to him.
+OUTSIDE = """
+from IPython.display import HTML, Image, Javascript, Markdown, Math, SVG, display
+at = "http://example.org/asked"
+display(
+    HTML(f"<img src={at}><link rel=stylesheet href={at}><iframe src={at}></iframe>"),
+    HTML(f"<p style='background:url({at})'>a background</p><style>@import '{at}';</style>"),
+    HTML(f"<svg><image href={at} /></svg><b>ours</b>"),
+    Markdown(f"![a picture]({at})"),
+    SVG(f"<svg xmlns='http://www.w3.org/2000/svg'><image href='{at}'/></svg>"),
+    Image(url=at),
+    Javascript(f"fetch('{at}')"),
+    Math(r"\\frac{1}{2}"),
+)
+"""
 SILENT = {"01-path_length": "get_ipython().ast_node_interactivity = 'none'"}
 
 
@@ -247,6 +262,24 @@ def with_text_that_runs(notebook):
     notebook.cells.append(nbformat.v4.new_raw_cell(text))
 
 
+def saved_by_colab(notebook):
+    """Without ids of cells, with metadata of its own, and the set-up cell changed."""
+    notebook.nbformat_minor = 0
+    notebook.metadata["colab"] = {"provenance": []}
+    for number, cell in enumerate(notebook.cells):
+        del cell["id"]
+        cell.metadata.update(id=f"q{number}", executionInfo={"user": {"displayName": "Ann"}})
+    (setup,) = (cell for cell in notebook.cells if "COLAB_NOTEBOOK_ID" in cell.source)
+    setup.source = "raise SystemExit"
+    setup.outputs = [nbformat.v4.new_output("stream", text="Installing ...")]
+
+
+def with_requests(notebook):
+    text = "A formula, $\\sqrt{d}$, and a picture: ![it](http://example.org/asked)"
+    notebook.cells.append(nbformat.v4.new_markdown_cell(text))
+    notebook.cells.append(nbformat.v4.new_code_cell(OUTSIDE))
+
+
 @pytest.fixture(scope="module")
 def course(nbgrader, tmp_path_factory):
     one = Course(tmp_path_factory.mktemp("school") / "course")
@@ -266,6 +299,8 @@ def course(nbgrader, tmp_path_factory):
     one.hand_in("leaving", ONE, LEAVING)
     one.hand_in("tampering", TWO, TAMPERING, with_text_that_runs)
     one.hand_in("silent", ONE, SILENT)
+    one.hand_in("colab", TWO, PERFECT[TWO], saved_by_colab)
+    one.hand_in("asking", ONE, {}, with_requests)
     one.hand_in("copying", ONE, PERFECT[ONE], copied)
     file = one.hand_in(
         "editing", ONE, {"01-gradient_decay": MISTAKEN[ONE]["01-gradient_decay"][0]}, edited
@@ -345,6 +380,8 @@ POINTS = {
     ("leaving", ONE): 2,
     ("tampering", TWO): 0,
     ("silent", ONE): 0,
+    ("colab", TWO): 12,
+    ("asking", ONE): 0,
     ("copying", ONE): 4,
     ("editing", ONE): 0,
     ("broken", TWO): 0,
@@ -367,12 +404,12 @@ def test_the_table_and_the_notes_are_printed(course):
     notes = {key: row["note"] for key, row in course.points().items() if row["note"]}
     ended = {("killing", TWO), ("stubborn", ONE), ("leaving", ONE)}
     fake = "attn_edu.exercises.grading, publish_display_data"
-    seen = {("tampering", TWO): f"4, 16: torch.allclose, {fake}", ("silent", ONE): "4: get_ipython"}
+    seen = {("tampering", TWO): f"5, 17: torch.allclose, {fake}", ("silent", ONE): "5: get_ipython"}
     assert set(notes) == {("broken", TWO), ("misnamed", ONE), *ended, *seen}
     for key, name in seen.items():
         assert notes[key] == f"worth a look, cell {name}"
-    assert notes["killing", TWO] == "in cell 9 of the notebook Python ended."
-    assert notes["leaving", ONE] == "in cell 8 of the notebook Python ended."
+    assert notes["killing", TWO] == "in cell 10 of the notebook Python ended."
+    assert notes["leaving", ONE] == "in cell 9 of the notebook Python ended."
     assert "Without a grade, for the reason in the note: 2" in said.stderr
     assert "JSONDecodeError" in notes["broken", TWO]
     assert notes["misnamed", ONE] == f"no {ONE}.ipynb, but my answers.ipynb"
@@ -400,7 +437,7 @@ FEEDBACK = [
     ("hanging", TWO, "There is no function scaled_dot_product_attention", "mask · passed"),
     ("stubborn", ONE, "01.path_length · passed", "Python ran too long, and could"),
     ("killing", TWO, "02.scores · passed", "In this cell Python ended."),
-    ("killing", TWO, "This cell was not run: in cell 9 of the notebook Python ended."),
+    ("killing", TWO, "This cell was not run: in cell 10 of the notebook Python ended."),
     ("leaving", ONE, "01.path_length · passed", "In this cell Python ended.", "(Score: 2.0 / 4.0)"),
     ("tampering", TWO, "A known mistake passes in this notebook too"),
     ("silent", ONE, "This cell earned nothing: it shows no number of points."),
@@ -434,6 +471,21 @@ def test_a_page_of_feedback_runs_nothing_of_the_students(course):
     assert "alert(1)" in page and "alert(3)" in page
     assert not re.search(r"<script[^>]*>\s*alert|<[^>]*on(click|error)|href=.javascript", page)
     assert "border-left:4px solid" in course.page("perfect", TWO)  # our own drawing is there
+
+
+def test_a_page_of_feedback_asks_nobody_for_anything(course):
+    """Every address in it stands in a link to click, or in words; the browser may load nothing."""
+    for path in (course.folder / "feedback").glob("*/*/*.html"):
+        page = path.read_text("utf-8")
+        tags = re.findall(r"<(?!a\b|meta\b)[^>]*>", page)
+        assert [tag for tag in tags if re.search(r"\b(src|href|data|action)\s*=", tag)] == [], path
+        assert not re.search(r"<(script|link|iframe|object|base)\b|http-equiv=.refresh", page)
+        styles = "".join(re.findall(r"<style.*?</style>", page, re.DOTALL))
+        assert not re.search(r"@import|url\([^)]*//", styles)
+        assert "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\"" in page
+    asking = course.page("asking", ONE)
+    assert "<b>ours</b>" in asking and "a background" in asking
+    assert r"$\sqrt{d}$" in asking and r"\frac{1}{2}$" in asking
 
 
 def test_the_class_summary_is_written(course):
