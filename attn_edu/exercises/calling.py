@@ -5,17 +5,59 @@ import ctypes
 import io
 import itertools
 import os
+import re
 import signal
 import sys
 import threading
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+from types import FrameType
 
 from attn_edu.exercises.restoring import restored
 
 SECONDS = 5.0  # for all calls of one check, on tiny inputs
+IMPORTS = 30.0  # and for what they import: a first import may read a slow disk
+_TICK = 0.02  # how often the clock is looked at, and an alarm repeated that was swallowed
 _MOST_PRINTED = 10_000  # characters
-_AGAIN = 0.005  # an answer that swallows the first alarm gets more of them
+
+
+@dataclass
+class Allowance:
+    """The seconds that the calls of one check may take; what they import has its own."""
+
+    own: float = field(default_factory=lambda: SECONDS)
+    imports: float = field(default_factory=lambda: IMPORTS)
+    since: float = 0.0
+
+    def start(self) -> None:
+        self.since = monotonic()
+
+    def spend(self, frame: FrameType | None) -> bool:
+        """Take off the time since the last look, in which this frame ran. Is something left?"""
+        now = monotonic()
+        spent, self.since = now - self.since, now
+        if _is_importing(frame):
+            self.imports -= spent
+        else:
+            self.own -= spent
+        return self.own > 0 and self.imports > 0
+
+    def why(self) -> str:
+        """What to say when nothing is left."""
+        if self.imports <= 0:
+            return f"It was stopped: its imports took more than {IMPORTS:g} seconds."
+        return f"It was stopped after {SECONDS:g} seconds. Is there a loop that never ends?"
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Whether Python's import is at work below the answer."""
+    while frame is not None and frame.f_code is not _inside.__code__:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class TookTooLong(BaseException):
@@ -48,23 +90,22 @@ class Printed(io.StringIO):
         return "" if self.closed else self.getvalue()
 
 
-def call(function: Callable, arguments: tuple, seconds: float, printed: Printed) -> object:
+def call(function: Callable, arguments: tuple, allowed: Allowance, printed: Printed) -> object:
     """Call the function and return its value; what it prints is kept in ``printed``.
 
     Raises:
-        AnswerError: it raised, exited, or was stopped after so many seconds.
+        AnswerError: it raised, exited, or was stopped when the time allowed was over.
         NotAttemptedError: it raised a bare ``NotImplementedError``.
     """
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), restored():
             warnings.showwarning = printed.warning
+            allowed.start()
             if _alarm_is_possible():
-                return _call_with_alarm(function, arguments, seconds)
-            return _call_in_thread(function, arguments, seconds)
+                return _call_with_alarm(function, arguments, allowed)
+            return _call_in_thread(function, arguments, allowed)
     except TookTooLong:
-        raise StoppedError(
-            f"It was stopped after {SECONDS:g} seconds. Is there a loop that never ends?"
-        ) from None
+        raise StoppedError(allowed.why()) from None
     except KeyboardInterrupt:
         raise StoppedError("It was interrupted.") from None
     except SystemExit:
@@ -76,16 +117,25 @@ def call(function: Callable, arguments: tuple, seconds: float, printed: Printed)
         if isinstance(error, NotImplementedError) and not said:
             raise NotAttemptedError from None
         what = type(error).__name__ + (f": {said[0][:300]}" if said else "")
-        advice = _advice(error, said)
-        raise AnswerError(f"It raised {what}{_where(function, error)}{advice}") from None
+        where = _where(function, error)
+        raise AnswerError(f"It raised {what}{where}{_advice(what)}") from None
 
 
-def _advice(error: BaseException, said: list[str]) -> str:
-    if isinstance(error, RecursionError):
-        return ". Does it call itself without end?"
-    if isinstance(error, MemoryError) or (said and "tried to allocate" in said[0]):
-        return ". It asks for more memory than there is; the inputs are tiny."
-    return ""
+# What may stand in the first line of an error, and what helps then.
+_ADVICE = {
+    r"RecursionError": "Does it call itself without end?",
+    r"MemoryError|tried to allocate": "It asks for more memory than there is; the inputs are tiny.",
+    r"(?i)\bdtype|datatype|scalar type": "The inputs are torch.float64 (double) where they are no "
+    "whole numbers or masks: make new tensors with `dtype=x.dtype`, x being an input.",
+    r"CUDA|NVIDIA|\bmps\b|same device": "The inputs are on the CPU, and may stay there.",
+    r"BdbQuit": "Is there a `breakpoint()` left in it?",
+    r"EOFError": "Does it call `input()`? It gets all that it needs as arguments.",
+}
+
+
+def _advice(what: str) -> str:
+    fitting = (advice for pattern, advice in _ADVICE.items() if re.search(pattern, what))
+    return next((f". {advice}" for advice in fitting), "")
 
 
 def _said(error: BaseException) -> list[str]:
@@ -120,7 +170,7 @@ def _inside(function: Callable, arguments: tuple) -> object:
             os._exit(0)
 
 
-def _call_with_alarm(function: Callable, arguments: tuple, seconds: float) -> object:
+def _call_with_alarm(function: Callable, arguments: tuple, allowed: Allowance) -> object:
     strikes = itertools.count()
 
     def again(frame, event, _):
@@ -134,6 +184,8 @@ def _call_with_alarm(function: Callable, arguments: tuple, seconds: float) -> ob
             frames.append(frames[-1].f_back)
         if frames.pop() is None:
             return  # not in the answer: let the checker work
+        if allowed.spend(frame):
+            return
         if next(strikes):  # it swallowed an alarm: strike at its next line too, outside of its try
             for inner in frames:
                 inner.f_trace = again
@@ -141,18 +193,19 @@ def _call_with_alarm(function: Callable, arguments: tuple, seconds: float) -> ob
         raise TookTooLong
 
     tracer, handler = sys.gettrace(), signal.signal(signal.SIGALRM, strike)
-    remaining, interval = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+    remaining, interval = signal.setitimer(signal.ITIMER_REAL, _TICK, _TICK)
     try:
         return _inside(function, arguments)
     finally:
         sys.settrace(tracer)
         signal.setitimer(signal.ITIMER_REAL, 0)
+        allowed.spend(None)
         signal.signal(signal.SIGALRM, handler)
         if remaining:
             signal.setitimer(signal.ITIMER_REAL, remaining, interval)
 
 
-def _call_in_thread(function: Callable, arguments: tuple, seconds: float) -> object:
+def _call_in_thread(function: Callable, arguments: tuple, allowed: Allowance) -> object:
     """Where there is no alarm (Windows, another thread): a thread, left behind if need be."""
     outcome = {}
 
@@ -164,7 +217,9 @@ def _call_in_thread(function: Callable, arguments: tuple, seconds: float) -> obj
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(seconds)
+    thread.join(_TICK)
+    while thread.is_alive() and allowed.spend(sys._current_frames().get(thread.ident)):
+        thread.join(_TICK)
     if thread.is_alive():
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(thread.ident), ctypes.py_object(TookTooLong)

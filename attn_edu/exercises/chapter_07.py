@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attn_edu.exercises.counting import steps
+from attn_edu.exercises.counting import memory, steps
 from attn_edu.exercises.definition import Case, Exercise, Misconception
 from attn_edu.exercises.inputs import normal
 
@@ -247,12 +247,17 @@ SQUARE = Misconception(
 )
 
 
+def _inputs_of_length(n, rank=2):
+    inputs = [normal(1, n, 2, seed=1), normal(1, n, 2, seed=2), normal(1, n, 3, seed=3)]
+    return *inputs, normal(rank, n, seed=4), normal(rank, n, seed=5)
+
+
 def _made_a_square(answer):
-    n, rank = 24, 2
-    inputs = [normal(1, n, 3, seed=1), normal(1, n, 3, seed=2), normal(1, n, 5, seed=3)]
-    projections = [normal(rank, n, seed=4), normal(rank, n, seed=5)]
-    made = steps(answer, *inputs, *projections)
-    return SQUARE if any(step.size >= n * n for step in made) else None
+    """In torch, where each step is seen; or in numpy or lists, where the memory is."""
+    n, long = 24, 256
+    in_torch = any(step.size >= n * n for step in steps(answer, *_inputs_of_length(n)))
+    elsewhere = in_torch or memory(answer, *_inputs_of_length(long)) > 4 * long * long
+    return SQUARE if elsewhere else None
 
 
 LINFORMER_ATTENTION = Exercise(

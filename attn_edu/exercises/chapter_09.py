@@ -3,10 +3,10 @@
 import functools
 import math
 
+import numpy as np
 import torch
 
-from attn_edu.exercises import calling
-from attn_edu.exercises.calling import AnswerError, Printed, call
+from attn_edu.exercises.calling import Allowance, AnswerError, Printed, call
 from attn_edu.exercises.comparing import to_tensor
 from attn_edu.exercises.counting import multiplications, steps
 from attn_edu.exercises.definition import Case, Exercise, Misconception
@@ -112,6 +112,11 @@ def _tiles_twice(scores, tile):
     return (scores - largest).exp() / total
 
 
+def _in_numpy(scores, tile):
+    powers = np.exp(scores.numpy() - scores.numpy().max(axis=-1, keepdims=True))
+    return torch.from_numpy(powers / powers.sum(axis=-1, keepdims=True))
+
+
 def _far_apart():
     return normal(3, 5, seed=8) + torch.tensor([[-2000.0], [0], [2000]])
 
@@ -135,6 +140,13 @@ CHUNKS = Misconception(
     "scores a piece has: `scores.split(tile, dim=-1)`.",
     {"parts": lambda scores, tile, axis: scores.chunk(tile, dim=axis)},
 )
+IN_NUMPY = Misconception(
+    "worked out in numpy, out of sight",
+    "The result is right, but the whole row went to numpy, and this exercise sees only what torch "
+    "does: whether the work went tile by tile cannot be told. Stay in torch: `scores.split`, "
+    "`torch.maximum`, `.exp()`, `.sum`.",
+    {"instead": _in_numpy},
+)
 _TOPS = {"amax", "max", "cummax", "sort", "topk"}
 _SUMS = {"sum", "mean", "_softmax", "_log_softmax", "logsumexp", "logcumsumexp", "cumsum"}
 
@@ -150,6 +162,8 @@ def _looked_otherwise(answer):
         return CHUNKS
     tops = [i for i, step in enumerate(reduced) if step[0] in _TOPS and step[1:] == (tile,)]
     sums = [i for i, step in enumerate(reduced) if step[0] in _SUMS and step[1:] == (tile,)]
+    if not sums and any(x.name == "numpy" and math.prod(x.shapes[0]) >= n for x in ran):
+        return IN_NUMPY
     return TWICE if len(tops) > 1 and sums and tops[-1] < sums[0] else None
 
 
@@ -159,7 +173,8 @@ ONLINE_SOFTMAX = Exercise(
     statement=(
         "`scores` (…, n): the softmax over the last axis, from tiles of `tile` scores (the last "
         "one may be shorter). Look at each tile once, one after the other, and keep only the "
-        "largest score and the sum so far; at the end turn the scores into weights. Return (…, n)."
+        "largest score and the sum so far; at the end turn the scores into weights. The check "
+        "sees what torch does, so stay in torch. Return (…, n)."
     ),
     starter=(
         "def online_softmax(scores, tile):\n"
@@ -356,6 +371,7 @@ ONLINE_SOFTMAX = Exercise(
             {"parts": _filled_up},
         ),
         CHUNKS,
+        IN_NUMPY,
         Misconception(
             "no largest score taken off",
             "exp of a score in the thousands is infinite, and infinite by infinite is NaN. Take "
@@ -504,7 +520,7 @@ def _exact_in_every_entry(answer):
         columns = large[tokens(1, 12, vocabulary=2, seed=10 + seed)]
         a, b = rows * normal(8, 4, seed=20 + seed), normal(4, 12, seed=30 + seed) * columns
         try:
-            got = call(answer, (a.clone(), b.clone()), calling.SECONDS, Printed())
+            got = call(answer, (a.clone(), b.clone()), Allowance(), Printed())
             error = (to_tensor(got, a).double() - a @ b).abs()
         except AnswerError:
             return False

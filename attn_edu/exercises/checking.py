@@ -3,7 +3,6 @@
 import dis
 import functools
 import inspect
-import time
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,8 +10,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from attn_edu.exercises import calling
-from attn_edu.exercises.calling import AnswerError, NotAttemptedError, Printed, StoppedError, call
+from attn_edu.exercises.calling import (
+    Allowance,
+    AnswerError,
+    NotAttemptedError,
+    Printed,
+    StoppedError,
+    call,
+)
 from attn_edu.exercises.catalogue import exercise
 from attn_edu.exercises.comparing import form, plain, product, same, to_tensor
 from attn_edu.exercises.definition import Case, Exercise, Misconception
@@ -168,6 +173,12 @@ def _form_of_the_function(one: Exercise, answer: Callable) -> str | None:
             f"check was given a {kind}; it needs the function itself: "
             f'check("{one.id}", your_function), without brackets behind the name.'
         )
+    if isinstance(answer, type):
+        name = answer.__name__
+        return (
+            f"check was given the class {name}; it needs a function, or an object that can be "
+            f"called like one: {name}(…), or a method of it, {name}(…).method."
+        )
     try:
         signature = inspect.signature(answer)
     except Exception:  # a builtin that does not tell, or an object that fails when asked
@@ -185,7 +196,7 @@ def _copies(arguments: tuple) -> tuple:
 
 
 def _run(one: Exercise, answer: Callable, draw: int) -> list[_Run]:
-    runs, end = [], time.monotonic() + calling.SECONDS
+    runs, allowed = [], Allowance()
     for case in _cases(one.id, draw):
         returned = one.reference(*_copies(case.arguments))
         expected = product(returned)
@@ -195,7 +206,7 @@ def _run(one: Exercise, answer: Callable, draw: int) -> list[_Run]:
         runs.append(run)
         given, printed = _copies(case.arguments), Printed()
         try:
-            value = call(answer, given, max(end - time.monotonic(), 0.01), printed)
+            value = call(answer, given, allowed, printed)
             if value is ...:
                 raise NotAttemptedError
             run.got = one.normal_form(to_tensor(value, run.returned))
@@ -206,12 +217,12 @@ def _run(one: Exercise, answer: Callable, draw: int) -> list[_Run]:
         except NotAttemptedError:
             raise
         except AnswerError as problem:
-            run.problem = str(problem)
+            run.problem = f"{problem}{_none_among(one, case.arguments)}"
         finally:
             run.printed = printed.text()
     wrong = [run for run in runs if run.problem is None and not run.right]
     largest = max(wrong, key=lambda run: run.size, default=None)
-    if largest and _differs_when_called_again(one, answer, largest, end - time.monotonic()):
+    if largest and _differs_when_called_again(one, answer, largest, allowed):
         for run in wrong:
             run.problem = (
                 "Two calls with the same input gave two answers. Is something random in it?"
@@ -219,16 +230,22 @@ def _run(one: Exercise, answer: Callable, draw: int) -> list[_Run]:
     return runs
 
 
-def _differs_when_called_again(one: Exercise, answer: Callable, run: _Run, seconds: float) -> bool:
+def _differs_when_called_again(
+    one: Exercise, answer: Callable, run: _Run, allowed: Allowance
+) -> bool:
     """The same input must give the same answer: no fresh random weights in each call."""
-    if seconds <= 0:
-        return False
     try:
-        value = call(answer, _copies(run.case.arguments), seconds, Printed())
+        value = call(answer, _copies(run.case.arguments), allowed, Printed())
         again = one.normal_form(to_tensor(value, run.returned))
     except AnswerError:
         return False
     return not same(again, run.got)
+
+
+def _none_among(one: Exercise, arguments: tuple) -> str:
+    """An error about ``None`` is easier to read when it says where that came from."""
+    missing = [name for name, x in zip(one.arguments, arguments) if x is None]
+    return f" (In this case `{missing[0]}` is None.)" if missing else ""
 
 
 def _changed(one: Exercise, before: tuple, after: tuple) -> str | None:

@@ -13,6 +13,13 @@ from attn_edu.exercises.calling import AnswerError
 
 # An answer may compute in another floating-point dtype; it is then compared less finely.
 _TOLERANCE = {torch.float64: 1e-7, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 5e-2}
+_INSTEAD = {  # what to do with a value of this type where a tensor is expected
+    "ndarray": "`torch.from_numpy` makes one of it.",
+    "list": "`torch.tensor` makes one of numbers, `torch.stack` of tensors.",
+    "tuple": "Return that one alone; a comma behind it makes a tuple.",
+    "generator": "Is there a `yield` in the place of the `return`?",
+    "function": "Is there a call missing, with its brackets?",
+}
 _MOST = 10_000_000  # numbers in an answer; the inputs are tiny
 
 
@@ -47,7 +54,9 @@ def _to_tensor(value: object, expected: object) -> Tensor:
         return product(_factors(value, expected))
     if isinstance(expected, Tensor):
         if not isinstance(value, Tensor):
-            raise AnswerError(f"It returned {_a(value)}; expected is a tensor (torch.Tensor).")
+            advice = _INSTEAD.get(type(value).__name__, "")
+            said = f"It returned {_a(value)}; expected is a tensor (torch.Tensor). {advice}"
+            raise AnswerError(said.rstrip())
     else:
         if isinstance(value, Tensor) and value.ndim:
             shape = tuple(value.shape)

@@ -1,17 +1,23 @@
-"""What torch did while an answer ran, for exercises that are about the work and not the result."""
+"""What torch did while an answer ran, for exercises that are about the work and not the result.
+
+What numpy does is not seen: only that a tensor went there (`steps`), and how much memory it took
+(`memory`).
+"""
 
 import functools
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attn_edu.exercises import calling
-from attn_edu.exercises.calling import AnswerError, Printed, StoppedError, call
+from attn_edu.exercises.calling import Allowance, AnswerError, Printed, StoppedError, call
 
 _PRODUCTS = {"mm", "bmm", "mv", "dot", "mul", "mul_"}
+_TO_NUMPY = {"numpy", "__array__", "__dlpack__"}  # methods of a tensor
 
 
 @dataclass(frozen=True)
@@ -19,7 +25,7 @@ class Step:
     """One operation of torch.
 
     Attributes:
-        name: in torch.
+        name: in torch; "numpy" where a tensor is handed over to numpy.
         shapes: of its tensors.
         size: how many numbers came out.
         signs: whether one of its tensors is nothing but -1, 0 and 1: a product with it adds and
@@ -46,6 +52,19 @@ class _Recorder(TorchDispatchMode):
         return result
 
 
+class _Crossings(TorchFunctionMode):
+    """Adds to the steps where a tensor goes to numpy."""
+
+    def __init__(self, steps: list[Step]):
+        super().__init__()
+        self.steps = steps
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if getattr(function, "__name__", "") in _TO_NUMPY:
+            self.steps.append(Step("numpy", (tuple(args[0].shape),), 0))
+        return function(*args, **(kwargs or {}))
+
+
 def _is_signs(x: Tensor) -> bool:
     return x.device.type != "meta" and not x.is_complex() and bool((x == x.sign()).all())
 
@@ -60,16 +79,48 @@ def steps(answer: Callable, *arguments) -> list[Step]:
     recorder = _Recorder()
 
     def recorded(*given):
-        with recorder:
+        with recorder, _Crossings(recorder.steps):
             return answer(*given)
 
+    _run(recorded, arguments)
+    return recorder.steps
+
+
+def memory(answer: Callable, *arguments) -> int:
+    """Bytes that Python's objects and numpy's arrays took at most; torch's tensors are not seen.
+
+    What ``answer`` imports is among them, unless it has run before.
+
+    Raises:
+        StoppedError: the answer took too long.
+    """
+    most = 0
+
+    def traced(*given):
+        nonlocal most
+        was_tracing = tracemalloc.is_tracing()
+        if not was_tracing:
+            tracemalloc.start()
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        try:
+            return answer(*given)
+        finally:
+            most = tracemalloc.get_traced_memory()[1] - before
+            if not was_tracing:
+                tracemalloc.stop()
+
+    _run(traced, arguments)
+    return most
+
+
+def _run(answer: Callable, arguments: tuple) -> None:
     try:
-        call(recorded, arguments, calling.SECONDS, Printed())
+        call(answer, arguments, Allowance(), Printed())
     except StoppedError:
         raise
     except AnswerError:
         pass  # what it did until then counts
-    return recorder.steps
 
 
 @functools.cache

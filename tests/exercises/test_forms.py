@@ -1,5 +1,7 @@
 """Answers in the wrong form, and answers that would break a careless checker."""
 
+import bdb
+import importlib
 import random
 import signal
 import sys
@@ -86,13 +88,38 @@ FORMS = [
 ]
 
 
+class Scores(torch.nn.Module):
+    def forward(self, query, key):
+        return query @ key.mT
+
+
+def yields(query, key):
+    yield query @ key.mT
+
+
+FORMS += [  # and what to do about it
+    (lambda query, key: (query @ key.mT).numpy(), "`torch.from_numpy` makes one of it."),
+    (lambda query, key: (query @ key.mT).tolist(), "`torch.tensor` makes one of numbers"),
+    (lambda query, key: (query @ key.mT, query), "a comma behind it makes a tuple."),
+    (yields, "a `yield` in the place of the `return`?"),
+    (lambda query, key: lambda: query @ key.mT, "a call missing, with its brackets?"),
+    (lambda query, key: torch.zeros(query.shape) @ key.mT, "`dtype=x.dtype`"),
+    (lambda query, key: torch.matmul(query, key.mT, out=torch.zeros(0)), "`dtype=x.dtype`"),
+    (raises(RuntimeError("Expected all tensors to be on the same device")), "are on the CPU"),
+    (raises(AssertionError("Torch not compiled with CUDA enabled")), "are on the CPU"),
+    (raises(EOFError("EOF when reading a line")), "Does it call `input()`?"),
+    (raises(bdb.BdbQuit), "Is there a `breakpoint()` left in it?"),
+    (Scores, "was given the class Scores; it needs a function, or an object"),
+]
+
+
 @pytest.mark.parametrize(("answer", "said"), FORMS)
 def test_form_is_named(answer, said):
     result = check("02.scores", answer)
     assert not result.passed
     assert result.status == "form"
     assert said in result.message
-    assert said in str(result)
+    assert said in str(result).replace("\n", " ")  # its lines are short
     assert "<div" in result._repr_html_()
 
 
@@ -141,6 +168,21 @@ def test_what_is_no_number_where_a_number_is_expected(value, said):
     result = check("01.path_length", lambda n, kind, window: value)
     assert result.status == "form"
     assert said in result.message
+
+
+def test_an_error_says_which_argument_was_none():
+    def answer(query, key, mask):
+        return (query @ key.mT).masked_fill(~mask, -torch.inf).softmax(-1)
+
+    assert "NoneType' (in line 2 of it) (In this case `mask` is None.)" in str(
+        check("02.attention_weights", answer)
+    ).replace("\n", " ")
+    assert "None" not in check("02.scores", lambda query, key: query @ key).message
+
+
+def test_an_object_that_can_be_called_is_as_good_as_a_function():
+    assert check("02.scores", Scores()).passed
+    assert check("02.scores", Scores().forward).passed
 
 
 def test_forgotten_return_is_not_an_untouched_starter():
@@ -321,6 +363,58 @@ def test_an_alarm_of_somebody_else_is_left_running():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """`module(code)`: the name of a module with that code, not imported yet."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def written(code):
+        (tmp_path / "never_seen_before.py").write_text(code, "utf-8")
+        return "never_seen_before"
+
+    yield written
+    sys.modules.pop("never_seen_before", None)
+
+
+def by_statement(name):
+    exec(f"import {name}", {})
+
+
+both_clocks = pytest.mark.parametrize("clock", [lambda run: run(), in_thread], ids=["alarm", "not"])
+
+
+@both_clocks
+@pytest.mark.parametrize("load", [by_statement, importlib.import_module])
+def test_an_import_takes_none_of_the_answers_time(clock, load, short, module):
+    name = module("import time\ntime.sleep(1.5)")  # twice the limit
+
+    def answer(query, key):
+        load(name)
+        return query @ key.mT
+
+    assert clock(lambda: check("02.scores", answer)).passed
+    assert name in sys.modules
+
+
+@both_clocks
+def test_after_an_import_a_loop_is_stopped_all_the_same(clock, short, module):
+    name = module("import time\ntime.sleep(1)")
+
+    def answer(query, key):
+        by_statement(name)
+        spins(query, key)
+
+    assert "stopped after 0.75 seconds" in clock(lambda: check("02.scores", answer)).message
+
+
+@both_clocks
+def test_an_import_that_never_ends_is_stopped_too(clock, short, module, monkeypatch):
+    monkeypatch.setattr(calling, "IMPORTS", 0.5)
+    name = module("import time\nwhile True: time.sleep(0.001)")
+    message = clock(lambda: check("02.scores", lambda query, key: by_statement(name))).message
+    assert message == "It was stopped: its imports took more than 0.5 seconds."
 
 
 def test_prints_are_kept_for_the_case_that_is_shown(capsys):

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -204,6 +205,32 @@ def v_turned_again(matrix, rank):
 def scores_mixed(query, key, value, e, f):
     scores = (query @ key.mT) @ e.mT / math.sqrt(query.shape[-1])  # n × n on the way
     return scores.softmax(-1) @ (f @ value)
+
+
+def scores_mixed_in_numpy(query, key, value, e, f):
+    query, key, value, e, f = (np.asarray(x) for x in (query, key, value, e, f))
+    scores = query @ key.swapaxes(-1, -2) @ e.T / math.sqrt(query.shape[-1])
+    powers = np.exp(scores)
+    return torch.from_numpy(powers / powers.sum(-1, keepdims=True) @ (f @ value))
+
+
+def scores_mixed_in_lists(query, key, value, e, f):
+    """Sentence by sentence, with every score of two words in a list."""
+    done, e = [], e.tolist()
+    for q, k, v in zip(query.tolist(), key.tolist(), value):
+        scores = [[sum(map(float.__mul__, a, b)) for b in k] for a in q]  # n × n
+        mixed = [[sum(map(float.__mul__, a, row)) for row in e] for a in scores]
+        weights = (torch.tensor(mixed).double() / math.sqrt(len(q[0]))).softmax(-1)
+        done.append(weights @ (f @ v))
+    return torch.stack(done)
+
+
+def numpy_row_by_row(scores, tile):
+    rows = []
+    for row in scores.reshape(-1, scores.shape[-1]):
+        powers = np.exp(np.array(row) - np.array(row).max())
+        rows.append(torch.tensor(powers / powers.sum()))
+    return torch.stack(rows).reshape(scores.shape)
 
 
 def mixed_too_late(q, k, v, e, f):
@@ -492,6 +519,8 @@ BY_HAND = [
     ("07.low_rank_factors", v_turned_again, "V transposed once more"),
     ("07.linformer_attention", mixed_too_late, "weights mixed after the softmax"),
     ("07.linformer_attention", scores_mixed, "a matrix of n × n on the way"),
+    ("07.linformer_attention", scores_mixed_in_numpy, "a matrix of n × n on the way"),
+    ("07.linformer_attention", scores_mixed_in_lists, "a matrix of n × n on the way"),
     (
         "07.linformer_attention",
         lambda q, k, v, e, f: torch.nn.functional.scaled_dot_product_attention(q, k, v),
@@ -529,6 +558,7 @@ BY_HAND = [
         lambda s, tile: (s - s.logsumexp(-1, True)).exp(),
         "the whole row at once",
     ),
+    ("09.online_softmax", numpy_row_by_row, "worked out in numpy, out of sight"),
     ("09.online_softmax", overflowing, "no largest score taken off"),
     ("09.strassen_once", torch.matmul, "eight products"),
     ("09.strassen_once", eight_quarters, "eight products"),

@@ -201,6 +201,25 @@ def linformer_by_einsum(query, key, value, project_key, project_value):
     return torch.einsum("bqr,brd->bqd", scores.softmax(-1), project_value @ value)
 
 
+def linformer_by_numpy(query, key, value, e, f):
+    query, key, value, e, f = (x.numpy() for x in (query, key, value, e, f))
+    powers = np.exp(np.einsum("bqd,rn,bnd->bqr", query, e, key, optimize=True) / len(key.T) ** 0.5)
+    return torch.from_numpy(powers / powers.sum(-1, keepdims=True) @ (f @ value))
+
+
+def linformer_in_lists(query, key, value, e, f):
+    e, f = e.double(), f.double()
+    mixed = [(e @ k, f @ v) for k, v in zip(key, value)]
+    rows = []
+    for words, (k, v) in zip(query.tolist(), mixed):
+        for word in words:
+            powers = [
+                math.exp(sum(map(float.__mul__, word, x)) / len(word) ** 0.5) for x in k.tolist()
+            ]
+            rows.append([sum(p * y for p, y in zip(powers, c)) / sum(powers) for c in v.T.tolist()])
+    return torch.tensor(rows).double().reshape(*query.shape[:2], value.shape[-1])
+
+
 def linformer_of_the_package(query, key, value, e, f):
     return linformer_attention(query, key, value, project_key=e, project_value=f)
 
@@ -309,6 +328,18 @@ def online_from_minus_infinity(scores, tile):
         total = total * torch.exp(top - new) + torch.exp(part - new[..., None]).sum(-1)
         top = new
     return torch.exp(scores - top[..., None]) / total[..., None]
+
+
+def online_with_constants_of_numpy(scores, tile):
+    """numpy counts and cuts; torch does the work."""
+    cuts = np.cumsum(np.full(scores.shape[-1] // tile, tile)).tolist()
+    top, total = torch.tensor(np.full((), -np.inf)), 0
+    for part in torch.tensor_split(scores, cuts, dim=-1):
+        if part.numel():
+            new = torch.maximum(top, part.amax(-1, keepdim=True))
+            total = total * (top - new).exp() + (part - new).exp().sum(-1, keepdim=True)
+            top = new
+    return torch.from_numpy(np.exp((scores - top).numpy())) / total
 
 
 def online_by_python(scores, tile):
@@ -428,6 +459,8 @@ STYLES = [
     ("07.low_rank_factors", factors_by_eigenvectors),
     ("07.low_rank_factors", lambda matrix, rank: list(truncated_svd(matrix.float(), rank))),
     ("07.linformer_attention", linformer_by_einsum),
+    ("07.linformer_attention", linformer_by_numpy),
+    ("07.linformer_attention", linformer_in_lists),
     ("07.linformer_attention", linformer_of_the_package),
     ("07.share_key_heads", lambda key, h: key[..., torch.arange(h) * key.shape[-3] // h, :, :]),
     ("07.share_key_heads", shared_by_expand),
@@ -439,6 +472,7 @@ STYLES = [
     ("08.causal_linear_attention", lambda q, k, v: linear_attention(q, k, v, causal=True)),
     ("09.online_softmax", online_by_logaddexp),
     ("09.online_softmax", online_from_minus_infinity),
+    ("09.online_softmax", online_with_constants_of_numpy),
     ("09.online_softmax", online_by_python),
     ("09.strassen_once", strassen_as_winograd_wrote_it),
     ("09.strassen_once", strassen_by_numpy),
