@@ -40,3 +40,8 @@ def test_the_cells_hold_percent_and_the_largest_is_framed():
 def test_what_is_refused(scores, told):
     with pytest.raises(ValueError, match=told):
         HeadScores(scores, title="")
+
+
+def test_no_table_is_a_landmark():
+    """Two outputs of one name on a page would be two landmarks of one name."""
+    assert 'role="region"' not in HeadScores({"a": [[0.5]]}, title="Two").to_html()

@@ -56,3 +56,8 @@ def test_the_recorded_run_has_no_cross_of_ours():
     ours = [name for name, package in found["packages"].items() if package == "attn-edu"]
     assert len(ours) >= 8 and not any(table.broken(name) for name in ours)
     assert any(table.broken(name) for name in set(table.names) - set(ours))
+
+
+def test_the_table_is_no_landmark():
+    """Two tables on a page would be two landmarks of one name."""
+    assert 'role="region"' not in Promises(FOUND).to_html()

@@ -1,13 +1,13 @@
 """A plotly figure that is never blank: it brings a picture, a table and a sentence along."""
 
-import base64
 import os
 from html import escape
 
 import plotly.graph_objects as go
 
-from attn_edu.figures.svg import draw
+from attn_edu.figures.svg import draw, image
 from attn_edu.figures.theme import CONFIG
+from attn_edu.views.view import SUMMARY
 
 PLOTLY = "application/vnd.plotly.v1+json"
 _TAKE_PLACE = """
@@ -74,19 +74,19 @@ class Chart(go.Figure):
 
         Where a live chart has a slider, its other steps stand below, folded.
         """
-        body = _picture(self, escape(self.describe()))
-        numbers = f"<details><summary>Numbers</summary>{self.numbers()}</details>"
+        body = image(self, escape(self.describe()))
+        numbers = f"<details>{SUMMARY}Numbers</summary>{self.numbers()}</details>"
         if not self.layout.sliders:
-            return f'<figure style="margin:0">{body}{numbers}</figure>'
+            return f'<figure style="margin:0;overflow-x:auto">{body}{numbers}</figure>'
         slider = self.layout.sliders[0]
         names = [escape(slider.currentvalue.prefix + step.label) for step in slider.steps]
         caption = f"<figcaption>{names[slider.active]}. The other steps of the slider:</figcaption>"
         others = "".join(
-            f"<details><summary>{name}</summary>{_picture(chart, name)}{chart.numbers()}</details>"
+            f"<details>{SUMMARY}{name}</summary>{image(chart, name)}{chart.numbers()}</details>"
             for i, (name, chart) in enumerate(zip(names, map(self.at, range(len(names)))))
             if i != slider.active
         )
-        return f'<figure style="margin:0">{body}{numbers}{caption}{others}</figure>'
+        return f'<figure style="margin:0;overflow-x:auto">{body}{numbers}{caption}{others}</figure>'
 
     def to_live_html(self) -> str:
         """Plotly, from its address on the web; it takes the picture's place when it has come."""
@@ -102,11 +102,3 @@ class Chart(go.Figure):
             "text/html": self.to_static_html(),
             "text/plain": self.describe(),
         }
-
-
-def _picture(chart: Chart, alt: str) -> str:
-    image = base64.b64encode(chart.to_svg().encode()).decode()
-    return (
-        f'<img alt="{alt}" src="data:image/svg+xml;base64,{image}" '
-        'style="max-width:100%;width:760px;background:#fff">'
-    )

@@ -79,7 +79,7 @@ class HeadScores:
             cells = "".join(_cell(x, (layer, head) == largest) for head, x in enumerate(row))
             rows += f'<tr style="{_ROW}"><th scope="row" style="{_HEAD}">{layer}</th>{cells}</tr>'
         return (
-            '<div style="overflow-x:auto" tabindex="0" role="region" '
+            '<div style="overflow-x:auto" tabindex="0" role="group" '
             f'aria-label="{escape(name)}"><table style="font-size:.8em;border-collapse:collapse">'
             f'<caption style="text-align:left;font-weight:600">{escape(name)}</caption>'
             f'<thead><tr><td style="{_HEAD}"></td>{heads}</tr></thead><tbody>{rows}</tbody>'

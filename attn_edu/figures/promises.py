@@ -67,7 +67,7 @@ class Promises:
             if p in notes
         )
         return as_label(
-            '<div tabindex="0" role="region" aria-label="Who keeps which promise" '
+            '<div tabindex="0" role="group" aria-label="Who keeps which promise" '
             'style="overflow-x:auto"><table style="font-size:.85em">'
             f'<caption style="text-align:left">{escape(self._counts())}</caption>'
             f'<thead><tr><th scope="col" style="vertical-align:bottom">implementation</th>{heads}'

@@ -1,118 +1,161 @@
 """Draw a plotly figure of lines as plain SVG, for pages where plotly does not run.
 
 Knows what `curves` makes: scatter lines, bands, markers, linear and logarithmic axes, a legend.
+There are two drawings: a wide one with its legend beside the plot, and a narrow one, for a phone,
+with the legend under it. `image` holds both and shows the one whose letters can be read.
 """
 
 import math
 from html import escape
+from textwrap import wrap
+from typing import NamedTuple
 
+from attn_edu.figures.axis import Axis
 from attn_edu.figures.theme import FONT, GREY
+from attn_edu.views import picture
+from attn_edu.views.picture import text_width
 
-WIDTH, HEIGHT = 760, 400
-LEFT, RIGHT, TOP, BOTTOM = 86, 200, 44, 60
+HEIGHT = 400
+TITLE = 42  # characters of a line of the title, on the narrow drawing
+LEAST_WIDE = 640  # in fewer pixels, the letters of the wide drawing would be under 10 pixels high
+LEAST_PLOT = 170  # the height of a plot that a long legend leaves
+LEAST = 320  # pixels in which the letters of the narrow drawing are 10 high; in fewer it scrolls
 INK, GRID = "#333333", "#e3e3e3"
 DASH = {"dash": "9 5", "dot": "2 4", "dashdot": "9 4 2 4", "longdash": "15 5"}
 DASH["longdashdot"] = "15 5 2 5"
+# What the picture is wide decides, not the window.
+FITTING = (
+    f"@media (max-width:{LEAST_WIDE - 0.02}px){{.wide{{display:none}}}}"
+    f"@media (min-width:{LEAST_WIDE}px){{.narrow{{display:none}}}}"
+)
 
 
 def draw(figure) -> str:
-    """A figure of `curves` as one SVG."""
-    traces = [t for t in figure.data if t.visible in (None, True) and len(t.x or ())]
-    x_axis, y_axis = (
-        _Axis(figure.layout.xaxis, traces, "x"),
-        _Axis(figure.layout.yaxis, traces, "y"),
+    """A figure of `curves` as one SVG of 760 pixels, on white."""
+    drawing = _Drawing(figure)
+    sheet = drawing.wide()
+    size = f'width="{sheet.width}" height="{sheet.height}"'
+    return _svg(f' viewBox="0 0 {sheet.width} {sheet.height}" {size}', drawing.on(sheet))
+
+
+def image(figure, alt: str) -> str:
+    """A figure of `curves` as an ``<img>`` that needs no script; ``alt`` is taken as HTML.
+
+    The width that the picture gets, not that of the window, decides which drawing is seen.
+    """
+    drawing = _Drawing(figure)
+    wide, narrow = drawing.wide(), drawing.narrow()
+    height = max(wide.height, narrow.height)
+    both = "".join(
+        f'<svg class="{name}" viewBox="0 0 {sheet.width} {height}" '
+        f'preserveAspectRatio="xMinYMin">{drawing.on(sheet._replace(height=height))}</svg>'
+        for name, sheet in (("wide", wide), ("narrow", narrow))
     )
-    right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+    style = f"max-width:100%;min-width:{LEAST}px;height:{height}px"
+    look = f'width="{wide.width}" height="{height}" style="{style}"'
+    return picture.image(_svg("", both), alt, look, FITTING)
 
-    def at(x, y):
-        return (
-            LEFT + x_axis.share(x) * (right - LEFT),
-            bottom - y_axis.share(y) * (bottom - TOP),
+
+def _svg(size: str, content: str) -> str:
+    paper = '<rect width="100%" height="100%" fill="#fff"/>'
+    start = f'<svg xmlns="http://www.w3.org/2000/svg"{size} font-family="{escape(FONT)}">'
+    return f"{start}{paper}{content}</svg>"
+
+
+class _Sheet(NamedTuple):
+    """A size, and the plot inside it between four margins, in pixels."""
+
+    width: int
+    height: int
+    left: float
+    right: float
+    top: float
+    bottom: float
+    columns: int = 0  # of the legend under the plot; 0: it stands beside the plot
+
+
+class _Drawing:
+    """What is drawn of a figure, on a sheet of any size."""
+
+    def __init__(self, figure):
+        self.title = figure.layout.title.text or ""
+        self.x_title, self.y_title = (
+            axis.title.text or "" for axis in (figure.layout.xaxis, figure.layout.yaxis)
         )
+        self.traces = [t for t in figure.data if t.visible in (None, True) and len(t.x or ())]
+        self.named = [t for t in self.traces if t.showlegend is not False]
+        self.x_axis = Axis(figure.layout.xaxis, self.traces, "x")
+        self.y_axis = Axis(figure.layout.yaxis, self.traces, "y")
 
-    parts = [f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>']
-    parts.append(_text(LEFT, 24, figure.layout.title.text or "", size=16, anchor="start"))
-    for tick in x_axis.ticks:
-        px = at(tick, y_axis.low)[0]
-        parts += [_line(px, TOP, px, bottom), _text(px, bottom + 18, x_axis.label(tick), size=12)]
-    for tick in y_axis.ticks:
-        py = at(x_axis.low, tick)[1]
-        parts.append(_line(LEFT, py, right, py))
-        parts.append(_text(LEFT - 8, py + 4, y_axis.label(tick), size=12, anchor="end"))
-    middle = (LEFT + right) / 2
-    parts.append(_text(middle, HEIGHT - 14, figure.layout.xaxis.title.text or ""))
-    height = (TOP + bottom) / 2
-    turned = f' transform="rotate(-90 20 {height:.0f})"'
-    parts.append(_text(20, height, figure.layout.yaxis.title.text or "", more=turned))
-    parts.append(f'<svg x="{LEFT}" y="{TOP}" width="{right - LEFT}" height="{bottom - TOP}" ')
-    parts.append(f'viewBox="{LEFT} {TOP} {right - LEFT} {bottom - TOP}">')  # clips the lines
-    for trace in traces:
-        parts.append(_trace(trace, [at(x, y) for x, y in zip(trace.x, trace.y)]))
-    parts.append("</svg>")
-    named = [t for t in traces if t.showlegend is not False]
-    for i, trace in enumerate(named):
-        py = TOP + 12 + 24 * i
-        parts.append(
-            _trace(trace, [(right + 14, py), (right + 32, py), (right + 50, py)], key=True)
+    def wide(self) -> _Sheet:
+        height = max(HEIGHT, 68 + 24 * len(self.named))
+        return _Sheet(760, height, left=86, right=200, top=44, bottom=60)
+
+    def narrow(self) -> _Sheet:
+        columns = 2 if all(text_width(t.name or "") < 140 for t in self.named) else 1
+        numbers = max((text_width(self.y_axis.label(y)) for y in self.y_axis.ticks), default=0)
+        top = 36 + 19 * len(wrap(self.title, TITLE))
+        bottom = 58 + 22 * -(-len(self.named) // columns)
+        height = max(HEIGHT, top + LEAST_PLOT + bottom)
+        return _Sheet(380, height, 16 + numbers, 14, top, bottom, columns)
+
+    def on(self, sheet: _Sheet) -> str:
+        """The inside of an SVG of the sheet's size."""
+        left, top = sheet.left, sheet.top
+        width = sheet.width - left - sheet.right
+        height = sheet.height - top - sheet.bottom
+
+        def at(x, y):
+            return left + self.x_axis.share(x) * width, top + (1 - self.y_axis.share(y)) * height
+
+        lines = "".join(
+            _trace(trace, [at(x, y) for x, y in zip(trace.x, trace.y)]) for trace in self.traces
         )
-        parts.append(_text(right + 58, py + 4, trace.name or "", size=12, anchor="start"))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'width="{WIDTH}" height="{HEIGHT}" font-family="{escape(FONT)}">{"".join(parts)}</svg>'
-    )
+        box = f'x="{left:g}" y="{top}" width="{width:g}" height="{height}"'
+        clip = f'<svg {box} viewBox="{left:g} {top} {width:g} {height}">{lines}</svg>'
+        grid = self._grid(at, left, top, left + width, top + height)
+        return grid + clip + self._words(sheet, left + width / 2, top + height)
 
+    def _words(self, sheet: _Sheet, middle: float, bottom: float) -> str:
+        """The title, the names of the axes, and the legend."""
+        if not sheet.columns:
+            place = (sheet.top + bottom) / 2
+            turned = f' transform="rotate(-90 20 {place:.0f})"'
+            parts = [
+                _text(sheet.left, 24, self.title, size=16, anchor="start"),
+                _text(middle, bottom + 46, self.x_title),
+                _text(20, place, self.y_title, more=turned),
+            ]
+            x = sheet.width - sheet.right + 14
+            keys = [(x, sheet.top + 12 + 24 * i, 36) for i in range(len(self.named))]
+        else:
+            lines = enumerate(wrap(self.title, TITLE))
+            parts = [_text(8, 22 + 19 * i, line, size=15, anchor="start") for i, line in lines]
+            parts.append(_text(8, sheet.top - 12, self.y_title, anchor="start"))
+            parts.append(_text(middle, bottom + 38, self.x_title))
+            places = (divmod(i, sheet.columns) for i in range(len(self.named)))
+            step = sheet.width / sheet.columns
+            keys = [(8 + step * column, bottom + 60 + 22 * row, 30) for row, column in places]
+        for trace, (x, y, wide) in zip(self.named, keys):
+            parts.append(_trace(trace, [(x, y), (x + wide / 2, y), (x + wide, y)], key=True))
+            parts.append(_text(x + wide + 8, y + 4, trace.name or "", size=12, anchor="start"))
+        return "".join(parts)
 
-class _Axis:
-    """The range, the ticks and the place (0 to 1) of a value on one axis."""
-
-    def __init__(self, axis, traces, which):
-        self.log = axis.type == "log"
-        self.written = dict(zip(axis.tickvals or (), axis.ticktext or ()))
-        values = [v for t in traces for v in t[which] if not self.log or v > 0]
-        ends = axis.range or [
-            self._scale(min(values, default=1)),
-            self._scale(max(values, default=1)),
-        ]
-        self.start, self.end = ends
-        if self.start == self.end:
-            half = max(0.5, abs(self.start) * 1e-6)  # what is added must not be lost in rounding
-            self.start, self.end = self.start - half, self.end + half
-        if axis.range is None:
-            pad = {"x": 0.02, "y": 0.04}[which] * (self.end - self.start)
-            self.start, self.end = self.start - pad, self.end + pad
-        self.low = 10**self.start if self.log else self.start
-        self.ticks = list(axis.tickvals or self._ticks())
-
-    def _scale(self, value):
-        return math.log10(value) if self.log else value
-
-    def share(self, value):
-        return (self._scale(value) - self.start) / (self.end - self.start)
-
-    def _ticks(self):
-        if self.log:
-            first, last = math.ceil(self.start - 1e-9), math.floor(self.end + 1e-9)
-            if last - first < 2:  # less than two decades: 1, 2, 5, 10, …
-                ticks = [m * 10.0**e for e in range(first - 1, last + 1) for m in (1, 2, 5)]
-                return [t for t in ticks if -1e-9 <= self.share(t) <= 1 + 1e-9]
-            step = max(1, (last - first) // 6)
-            first = -(-first // step) * step  # a multiple of the step, so that 1 is among the ticks
-            return [10.0**e for e in range(first, last + 1, step)]
-        rough = (self.end - self.start) / 6
-        unit = 10 ** math.floor(math.log10(rough))
-        step = next(m * unit for m in (1, 2, 5, 10) if m * unit >= rough)
-        first, last = math.ceil(self.start / step - 1e-9), math.floor(self.end / step + 1e-9)
-        return [i * step for i in range(first, last + 1)]
-
-    def label(self, tick):
-        if self.written:
-            return self.written[tick]
-        if self.log and not (self.ticks[0] >= 1e-2 and self.ticks[-1] <= 1e4):
-            return "10" + str(round(math.log10(tick))).translate(_RAISED)
-        return f"{tick:g}"
-
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    def _grid(self, at, left: float, top: float, right: float, bottom: float) -> str:
+        """A line at each tick, and its label, but for one that would run into the label before."""
+        parts, free = [], -math.inf
+        for tick in self.x_axis.ticks:
+            x, label = at(tick, self.y_axis.low)[0], self.x_axis.label(tick)
+            parts.append(_line(x, top, x, bottom))
+            half = text_width(label) / 2
+            if x - half > free:
+                parts.append(_text(x, bottom + 18, label, size=12))
+                free = x + half + 3
+        for tick in self.y_axis.ticks:
+            y = at(self.x_axis.low, tick)[1]
+            parts.append(_line(left, y, right, y))
+            parts.append(_text(left - 8, y + 4, self.y_axis.label(tick), size=12, anchor="end"))
+        return "".join(parts)
 
 
 def _trace(trace, points, key=False):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from html import escape
 
 from attn_edu.labels import as_label
+from attn_edu.views.view import SUMMARY
 
 # The slider takes the place of the folded texts; without scripts these stay.
 _SCRIPT = """(() => {{
@@ -73,7 +74,7 @@ class Texts:
         name, text = items[self.active]
         label = escape(self.slider)
         others = "".join(
-            f'<details><summary>{label} {escape(n)}</summary><pre style="{_BOX}">{escape(t)}</pre>'
+            f'<details>{SUMMARY}{label} {escape(n)}</summary><pre style="{_BOX}">{escape(t)}</pre>'
             "</details>"
             for i, (n, t) in enumerate(items)
             if i != self.active
@@ -86,7 +87,7 @@ class Texts:
             f'<figcaption style="font-size:16px">{escape(self.title)}</figcaption>'
             f'<label hidden>{label} <input type="range" min="0" max="{len(items) - 1}" step="1" '
             f'value="{self.active}" aria-label="{label}" data-lm-suppress-shortcuts="true" '
-            f'style="vertical-align:middle"> </label><output>{escape(name)}</output>'
+            f'style="vertical-align:middle;height:24px"> </label><output>{escape(name)}</output>'
             f'<pre style="{_BOX}" aria-live="polite">{escape(text)}</pre>{others}'
             f"<script>{script}</script></figure>"
         )

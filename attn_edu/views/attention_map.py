@@ -1,10 +1,11 @@
-"""The attention map: who looks at whom, and how much."""
+"""The attention map: who looks at whom, and how much; or who depends on whom."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from attn_edu.views.checks import as_array, as_index, as_mask, as_title, as_words, one_of
+from attn_edu.views.meanings import ATTENTION, MEANINGS, Meaning
 from attn_edu.views.payload import LARGEST, pack
 from attn_edu.views.picture import head_grid, heat, side_by_side
 from attn_edu.views.view import View, join_words, looks, rounded, weights_table
@@ -27,10 +28,12 @@ class AttentionMap(View):
         colour: "linear", "sqrt" (square root) or "row" (each row to its largest weight); by
             default linear for up to 20 words, else square root.
         grid: start with the grid of all heads; a click on one opens it.
+        meaning: what the numbers are, for the words of the picture: "attention"; "influence", how
+            far each input (column) moves each output (row); or "numbers", none of the two.
 
     Raises:
         ValueError: a wrong number of axes, no or too many numbers, infinite weights, labels that
-            do not fit, an unknown layer, head or colour, a mask that does not broadcast.
+            do not fit, an unknown layer, head, colour or meaning, a mask that does not broadcast.
         TypeError: weights that are no numbers, a mask that is not boolean.
 
     Example:
@@ -43,6 +46,7 @@ class AttentionMap(View):
     def __init__(
         self, weights, tokens=None, *, query_tokens=None, key_tokens=None,
         mask=None, layer=0, head=0, title=None, colour=None, grid=False,
+        meaning="attention",
     ):  # fmt: skip
         array = _checked(as_array(weights, "weights"))
         self.weights = array.reshape((1,) * (4 - array.ndim) + array.shape)
@@ -60,7 +64,7 @@ class AttentionMap(View):
         self.layer, self.head = as_index(layer, layers, "layer"), as_index(head, heads, "head")
         automatic = "linear" if max(n, m) <= 20 else "sqrt"
         self.colour = automatic if colour is None else one_of(colour, COLOURS, "colour")
-        self.title = as_title(title)
+        self.title, self.meaning = as_title(title), one_of(meaning, tuple(MEANINGS), "meaning")
         self.grid = bool(grid) and layers * heads > 1
 
     @property
@@ -76,7 +80,7 @@ class AttentionMap(View):
         tokens = {"tokens": self.query_tokens if same else None}
         tokens["query_tokens"] = None if same else self.query_tokens
         tokens["key_tokens"] = None if same else self.key_tokens
-        names = ("weights", "mask", "title", "grid")
+        names = ("weights", "mask", "title", "grid", "meaning")
         return LiveMap(self, {**{name: getattr(self, name) for name in names}, **tokens})
 
     # ---- words ----------------------------------------------------------------------------------
@@ -88,11 +92,15 @@ class AttentionMap(View):
             return self.weights[place], None
         return self.weights[place], ~np.broadcast_to(self.mask, self.weights.shape)[place]
 
+    @property
+    def _words(self) -> Meaning:
+        return MEANINGS[self.meaning]
+
     def _where(self) -> str:
         layers, heads = self.weights.shape[:2]
         named = [f"layer {self.layer} of {layers}"] * (layers > 1)
         named += [f"head {self.head} of {heads}"] * (heads > 1)
-        return ", ".join(["Attention map", *named])
+        return ", ".join([self._words.what, *named])
 
     def _size(self) -> str:
         n, m = self.shape
@@ -104,12 +112,14 @@ class AttentionMap(View):
         """In words, where the sharpest rows look, in the order of the sentence."""
         w, _ = self._shown()
         top = np.sort(np.argsort(-rounded(w).max(-1), kind="stable")[:limit]).tolist()
-        return [looks(w, i, self.query_tokens, self.key_tokens) for i in top]
+        return [looks(w, i, self.query_tokens, self.key_tokens, self._words) for i in top]
 
     def summary(self) -> str:
         """One sentence: what is shown, and where its words look most."""
-        first, *rest = self._looks(3)
-        said = ", ".join([first, *(x.replace("” looks most at “", "” at “") for x in rest)])
+        (first, *rest), most = self._looks(3), self._words.most
+        said = ", ".join(
+            [first, *(x.replace(f"” {most} “", f"” {most.split()[-1]} “") for x in rest)]
+        )
         return f"{self._where()}, {self._size()}: {said}."
 
     def describe(self) -> str:
@@ -117,20 +127,22 @@ class AttentionMap(View):
         w, hidden = self._shown()
         n, m = w.shape
         said = [f"{self.title}."] if self.title else []
-        said.append(f"{self._where()}. {n} words ask (rows), {m} are looked at (columns).")
+        said.append(f"{self._where()}. {self._words.size(n, m)}.")
         said.append(f"{'' if n <= 8 else 'The sharpest rows: '}{join_words(self._looks(8))}.")
         if hidden is not None:
-            said.append(f"{int(hidden.sum())} of {n * m} cells are masked.")
+            said.append(f"{int(hidden.sum())} of {n * m} cells are {self._words.hidden}.")
             leaking = int((np.nan_to_num(w[hidden]) != 0).sum())
-            said += [f"{leaking} masked cells carry a weight all the same."] * (leaking > 0)
-        return " ".join(said + _oddities(w))
+            said += [f"{leaking} {self._words.hidden} cells carry a weight all the same."] * (
+                leaking > 0
+            )
+        return " ".join(said + _oddities(w, self._words))
 
     # ---- parts of the output --------------------------------------------------------------------
 
     def _caption(self) -> str:
         layers, heads = self.weights.shape[:2]
         many = f", {layers} by {heads} heads" if layers * heads > 1 else ""
-        return self.title or f"Attention map, {self._size()}{many}"
+        return self.title or f"{self._words.what}, {self._size()}{many}"
 
     def _table(self):
         return weights_table(self._shown()[0], self.query_tokens, self.key_tokens, self._where())
@@ -152,8 +164,9 @@ class AttentionMap(View):
         sizes = {"layers": layers, "heads": heads, "n": n, "m": m}
         shown = {"layer": self.layer, "head": self.head, "colour": self.colour, "grid": self.grid}
         tokens = {"query": self.query_tokens, "key": self.key_tokens}
+        says = [getattr(self._words, name) for name in ("what", "row", "column", "hidden")]
         arrays = {"weights": pack(self.weights), "mask": mask}
-        return {"name": "attention-map", **sizes, **shown, "tokens": tokens, **arrays}
+        return {"name": "attention-map", **sizes, **shown, "tokens": tokens, "says": says, **arrays}
 
 
 def _checked(array: np.ndarray) -> np.ndarray:
@@ -171,17 +184,17 @@ def _checked(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _oddities(w: np.ndarray) -> list[str]:
+def _oddities(w: np.ndarray, words: Meaning) -> list[str]:
     """What a reader should know about weights that are no probabilities."""
     said, known = [], w[~np.isnan(w)]
     if known.size < w.size:
-        said.append(f"{w.size - known.size} of {w.size} weights are not a number (NaN).")
+        said.append(f"{w.size - known.size} of {w.size} {words.noun} are not a number (NaN).")
     if known.size and known.min() < 0:
-        said.append(f"Some weights are negative, down to {known.min():.2f}.")
+        said.append(f"Some {words.noun} are negative, down to {known.min():.2f}.")
     sums = w.sum(-1)
     sums = sums[~np.isnan(sums)]
     off = int((np.abs(sums - 1) > 1e-3).sum())
-    if off:
+    if off and words is ATTENTION:
         span = f"from {sums.min():.3g} to {sums.max():.3g}"
         said.append(f"{off} of {len(w)} rows do not sum to 1 (sums {span}).")
     return said

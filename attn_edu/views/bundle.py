@@ -75,22 +75,24 @@ def _template_end(source: str, at: int) -> int:
 def minify(source: str) -> str:
     """Drop comments and every space that separates nothing; strings and templates stay as written.
 
-    The one exception is a template without holes, such as a style sheet: its runs of spaces shrink.
+    The one exception is a style sheet, a template with rules and no holes: there too no space is
+    left that separates nothing.
     """
     out, at, gap = [""], 0, False
     while at < len(source):
         if source[at] == "`":
             end = _template_end(source, at)
-            plain = "${" not in source[at:end]
+            sheet = "${" not in source[at:end] and "{" in source[at:end]
         else:
-            plain = False
+            sheet = False
             match = _TOKEN.match(source, at)
             end = match.end()
             if match["gap"]:
                 at, gap = end, True
                 continue
         token, before = source[at:end], out[-1][-1:]
-        token = re.sub(r"\s*([{};,:]?)\s+", r"\1 ", token).replace("; }", "}") if plain else token
+        if sheet:
+            token = re.sub(r"\s*([{};,:])\s+|\s+", lambda m: m[1] or " ", token).replace(";}", "}")
         words = re.match(r"[\w$]", before) and re.match(r"[\w$]", token)
         if gap and (words or (before == token[0] and before in "+-")):
             out.append(" ")

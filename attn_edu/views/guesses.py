@@ -9,10 +9,10 @@ from html import escape
 
 from attn_edu.labels import as_label
 from attn_edu.views.checks import as_title
-from attn_edu.views.view import Output
+from attn_edu.views.view import SUMMARY, Output
 
 ANSWERS = ("true", "true if …", "false")
-CELL = "text-align:start;vertical-align:top"
+CELL = "text-align:start;vertical-align:top;padding:2px 8px"
 
 
 class Guesses(Output):
@@ -61,7 +61,7 @@ class Guesses(Output):
         )
         return (
             f'<figcaption style="margin:4px 12px">{escape(self._caption())}</figcaption>'
-            f"<details open><summary>{' / '.join(ANSWERS)}?</summary>"
+            f"<details open>{SUMMARY}{' / '.join(ANSWERS)}?</summary>"
             f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></details>"
         )
 

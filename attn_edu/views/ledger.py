@@ -132,7 +132,7 @@ class Ledger(Output):
         label = escape(self._caption())
         return (
             f'<figcaption style="margin:4px 12px">{label}</figcaption>'
-            f'<div tabindex="0" role="region" aria-label="{label}" style="overflow-x:auto">'
+            f'<div tabindex="0" role="group" aria-label="{label}" style="overflow-x:auto">'
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
             f'<p style="margin:4px 12px">{escape(self.summary())}</p>'
         )

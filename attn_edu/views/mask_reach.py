@@ -139,7 +139,7 @@ class MaskReach(View):
 
     def _svg(self) -> str:
         panels = [self._panel(kind) for kind in self.kinds]
-        return side_by_side(panels, wrap=max(1000.0, *(width + 1 for _, width, _ in panels)))
+        return side_by_side(panels, wrap=max(760.0, *(width + 1 for _, width, _ in panels)))
 
     def _panel(self, kind: str) -> tuple[str, float, float]:
         """The matrix of one kind, and below it the paths down from the followed word."""

@@ -31,6 +31,15 @@ FONT = "system-ui, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK TC', 'DejaVu Sans', s
 STRETCH = (
     'preserveAspectRatio="none" style="image-rendering:pixelated" image-rendering="optimizeSpeed"'
 )
+# JupyterLab, and what nbconvert writes, say on the page whether it is light; elsewhere a picture
+# follows the color-scheme of its page by itself. A dark picture is the light one turned over, its
+# hues as they were.
+SCHEME = (
+    "<style>[data-jp-theme-light=true] .attn-still{color-scheme:light}"
+    "[data-jp-theme-light=false] .attn-still{color-scheme:dark}"
+    "@media print{.attn-still.attn-still{color-scheme:light}}</style>"
+)
+DARK = "@media (prefers-color-scheme:dark){:root{filter:invert(.93) hue-rotate(180deg)}}"
 NO_RESVG = "to_png needs the package resvg_py (pip install resvg_py); to_svg needs nothing"
 NO_FONT = "to_png found no font on this system: install one (fonts-dejavu); to_svg needs none"
 
@@ -169,7 +178,7 @@ def head_grid(weights: np.ndarray, *, colour="linear", hidden=None) -> str:
     ``hidden``: boolean of the same shape; those cells stay paper.
     """
     layers, heads = weights.shape[:2]
-    side, left, top = min(96.0, 1100 / heads), 42.0, 42.0
+    side, left, top = min(96.0, 720 / heads), 42.0, 42.0
     parts = [text(left + (c + 0.5) * side, 30, c, anchor="middle") for c in range(heads)]
     parts.append(text(left, 10, "head", size=11) + text(2, 30, "layer", size=11))
     for at in np.ndindex(layers, heads):
@@ -189,7 +198,7 @@ def runs(flags):
     return zip(edges[::2].tolist(), edges[1::2].tolist())
 
 
-def side_by_side(panels, *, wrap=1180.0, gap=18.0) -> str:
+def side_by_side(panels, *, wrap=760.0, gap=18.0) -> str:
     """Panels (svg, width, height) set in rows, as one SVG document on white paper."""
     x = y = tallest = widest = 0.0
     placed = []
@@ -207,6 +216,17 @@ def side_by_side(panels, *, wrap=1180.0, gap=18.0) -> str:
         f' patternUnits="userSpaceOnUse">{lines}</pattern></defs>'
         f'<rect width="100%" height="100%" fill="{PAPER}"/>{"".join(placed)}</svg>'
     )
+
+
+def image(svg: str, alt: str, look: str, rules: str = "") -> str:
+    """An SVG as an ``<img>`` that needs no script, dark on a dark page.
+
+    ``alt`` is taken as HTML, ``look`` are its attributes, ``rules`` are CSS inside the SVG.
+    """
+    start, rest = svg.split(">", 1)
+    data = base64.b64encode(f"{start}><style>{DARK}{rules}</style>{rest}".encode()).decode()
+    source = f"data:image/svg+xml;base64,{data}"
+    return f'{SCHEME}<img class="attn-still" alt="{alt}" src="{source}" {look}>'
 
 
 def to_png(svg: str, zoom: int = 2) -> bytes:

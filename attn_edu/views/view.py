@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from html import escape
 from pathlib import Path
@@ -11,8 +10,10 @@ import numpy as np
 
 from attn_edu.views import picture
 from attn_edu.views.bundle import bundle
+from attn_edu.views.meanings import ATTENTION, Meaning
 from attn_edu.views.payload import to_script
 
+SUMMARY = '<summary style="padding:3px 0">'  # high enough for a finger
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>{title}</title><style>
 :root {{ color-scheme: light dark }}
@@ -27,7 +28,7 @@ const own = 'figure[data-view="{mark}"]';
 const figure = document.currentScript?.closest(own)
   ?? document.querySelector(own + ":not([data-live])");
 if (!figure) return;
-const host = document.createElement("div"), still = figure.querySelectorAll("img,details");
+const host = document.createElement("div"), still = figure.querySelectorAll(".still,details");
 figure.dataset.live = "";
 figure.prepend(host);
 {start}(host, {payload}).then(() => still.forEach((e) => e.remove()), (error) => {{
@@ -42,7 +43,8 @@ class Output:
 
     A subclass gives ``_entry`` (its JavaScript module), ``_start`` (the function that mounts it),
     ``_payload()``, ``_still()`` (what stands there without scripts), ``_caption()`` and
-    ``summary()``. The images and details in what stands still go when the script has started.
+    ``summary()``. Of this,
+    details and what has the class ``still`` go when the script has started.
     """
 
     _entry = _start = ""
@@ -77,12 +79,13 @@ class View(Output):
     """
 
     def _still(self) -> str:
-        svg = base64.b64encode(self._svg().encode()).decode()
+        look = 'style="max-width:none"'  # on a phone it scrolls: smaller, it could not be read
+        image = picture.image(self._svg(), escape(self.describe()), look)
         return (
-            f'<img alt="{escape(self.describe())}" src="data:image/svg+xml;base64,{svg}"'
-            f' style="max-width:100%"><figcaption style="font-size:.9em;margin:4px 12px">'
-            f"{escape(self._caption())}</figcaption><details><summary>Numbers</summary>"
-            f"{_table_html(*self._table())}</details>"
+            f'<div class="still" style="overflow-x:auto" tabindex="0">{image}</div>'
+            f'<figcaption style="font-size:.9em;margin:4px 12px">{escape(self._caption())}'
+            f"</figcaption><details>{SUMMARY}Numbers</summary>{_table_html(*self._table())}"
+            "</details>"
         )
 
     def to_svg(self, path) -> Path:
@@ -126,15 +129,17 @@ def rounded(weights: np.ndarray) -> np.ndarray:
     return np.round(np.nan_to_num(weights.astype(np.float64), nan=-np.inf), 4)
 
 
-def looks(weights: np.ndarray, i: int, queries: list[str], keys: list[str]) -> str:
-    """Where the word at ``i`` looks most, in words."""
+def looks(
+    weights: np.ndarray, i: int, queries: list[str], keys: list[str], meaning: Meaning = ATTENTION
+) -> str:
+    """Where the word at ``i`` looks most, in words; or what another map says of it."""
     row = rounded(weights)[i]
     j = int(row.argmax())
     if np.isneginf(row[j]):
         return f"“{queries[i]}” has no number (NaN)"
     if not row.any():
-        return f"“{queries[i]}” looks at no word"
-    return f"“{queries[i]}” looks most at “{keys[j]}” ({row[j]:.2f})"
+        return f"“{queries[i]}” {meaning.row} no word"
+    return f"“{queries[i]}” {meaning.most} “{keys[j]}” ({row[j]:.2f})"
 
 
 def weights_table(weights: np.ndarray, queries: list[str], keys: list[str], what: str):

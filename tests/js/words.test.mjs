@@ -13,6 +13,7 @@ const data = {
   m: 3,
   layers: 2,
   heads: 1,
+  says: ["Attention map", "looks at", "is looked at by", "masked"],
 };
 const flat = Float32Array.of(0.5, 0.25, 0.25, 0, 0, 1);
 const none = { at: null, row: null, col: null };
@@ -35,6 +36,11 @@ test("the map names a cell, a row, a column, or nothing", () => {
   assert.equal(say({ row: 1, col: 2 }), "“b” → “z”: 1.0000");
   assert.equal(say({ col: 2 }), "“z” is looked at by “b” 1.0000, “a” 0.2500");
   assert.equal(say({ at: { i: -1, j: 0 } }), "“x” is looked at by “a” 0.5000");
+  const moved = { ...data, says: ["Influence map", "depends on", "moves", "zero"] };
+  const tell = (state) => mapSentence(moved, { ...none, ...state }, flat, [0, 0, 0, 1, 0, 0], 4);
+  assert.equal(tell({ row: 1 }), "“b” depends on “z” 1.0000");
+  assert.equal(tell({ col: 0 }), "“x” moves “a” 0.5000");
+  assert.equal(tell({ at: { i: 1, j: 0 } }), "“b” → “x”: zero");
 });
 
 test("the map's table holds every weight of a small map and the largest of a large", () => {

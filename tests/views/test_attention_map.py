@@ -213,3 +213,48 @@ def test_in_the_still_grid_a_masked_cell_is_as_pale_as_a_zero():
     zero = AttentionMap(torch.zeros(1, 2, 4, 4), grid=True)
     assert AttentionMap(weights, mask=may, grid=True)._svg() == zero._svg()
     assert AttentionMap(weights, grid=True)._svg() != zero._svg()
+
+
+@pytest.mark.parametrize(
+    ("meaning", "summary", "sides", "hidden"),
+    [
+        (
+            "attention",
+            "Attention map, 2 words: “a” looks most at “b” (0.90), “b” at “a” (0.30).",
+            "2 words ask (rows), 2 are looked at (columns).",
+            "2 of 4 cells are masked.",
+        ),
+        (
+            "influence",
+            "Influence map, 2 words: “a” depends most on “b” (0.90), “b” on “a” (0.30).",
+            "2 outputs (rows), 2 inputs (columns).",
+            "2 of 4 cells are zero.",
+        ),
+        (
+            "numbers",
+            "Numbers, 2 words: “a” is largest for “b” (0.90), “b” for “a” (0.30).",
+            "2 rows, 2 columns.",
+            "2 of 4 cells are left out.",
+        ),
+    ],
+)
+def test_the_words_are_those_of_what_the_numbers_are(meaning, summary, sides, hidden):
+    w = torch.tensor([[0.0, 0.9], [0.3, 0.0]])
+    view = AttentionMap(w, ["a", "b"], mask=w > 0, meaning=meaning)
+    assert view.summary() == summary
+    for said in (sides, hidden):
+        assert said in view.describe()
+    looking = re.search("look|attention|ask", f"{view.describe()} {view.summary()}", re.IGNORECASE)
+    assert bool(looking) is (meaning == "attention")
+    assert ("do not sum to 1" in view.describe()) is (meaning == "attention")
+    assert view._payload()["says"][0] == view._caption().partition(",")[0]
+
+
+def test_one_word_that_asks_is_one_word():
+    told = AttentionMap([[1.0]]).describe()
+    assert "1 word asks (row), 1 is looked at (column)." in told
+
+
+def test_an_unknown_meaning_is_refused():
+    with pytest.raises(ValueError, match=r"meaning.*influence"):
+        AttentionMap([[1.0]], meaning="jacobian")

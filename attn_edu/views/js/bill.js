@@ -22,7 +22,7 @@ const LOOK = `
 .stage > div { overflow-x: auto; max-width: 100%; }
 table.bill { border-collapse: collapse; font-size: 12.5px; font-variant-numeric: tabular-nums; }
 .bill caption { text-align: left; color: var(--quiet); padding-bottom: 4px; }
-.bill td, .bill th { text-align: right; padding: 0 7px; line-height: 20px; font-weight: 400; white-space: nowrap; color: var(--ink); }
+.bill td, .bill th { text-align: right; padding: 0 7px; line-height: 24px; font-weight: 400; white-space: nowrap; color: var(--ink); }
 .bill thead th { color: var(--quiet); border-bottom: 1px solid var(--line); }
 .bill th:first-child { text-align: left; padding-left: 0; }
 .bill tr.over { box-shadow: inset 0 0 0 2px var(--focus); }

@@ -74,8 +74,9 @@ export function button(text, click, props = {}) {
   return node;
 }
 
-/** Dark or light: the notebook's own word, else the colour behind us, else what the system prefers. */
+/** Dark or light: the notebook's own word, else the colour behind us, else what the system prefers; light on paper. */
 export function isDark(node) {
+  if (matchMedia("print").matches) return false;
   const { jpThemeLight, vscodeThemeKind } = document.body.dataset;
   if (jpThemeLight) return jpThemeLight === "false";
   if (vscodeThemeKind) return !vscodeThemeKind.endsWith("light");
@@ -111,7 +112,6 @@ export function shell(host, redraw) {
     self.ink = themeInks(self.dark);
     for (const [name, value] of Object.entries(self.ink))
       view.style.setProperty(`--${name}`, value);
-    view.style.setProperty("--edge", self.ink.quiet);
     view.style.colorScheme = self.dark ? "dark" : "light";
   };
   const measure = () => Math.max(220, Math.floor(view.clientWidth - 24));
@@ -137,16 +137,15 @@ export function shell(host, redraw) {
   const watched = new MutationObserver(rethemed);
   for (const node of [document.body, document.documentElement]) {
     watched.observe(node, {
-      attributes: true,
       attributeFilter: ["data-jp-theme-light", "data-theme", "class", "theme"],
     });
   }
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  listen(system, "change", rethemed);
+  const media = ["print", "(prefers-color-scheme: dark)"].map((query) => matchMedia(query));
+  for (const one of media) listen(one, "change", rethemed);
   self.close = () => {
     sized.disconnect();
     watched.disconnect();
-    system.removeEventListener("change", rethemed);
+    for (const one of media) one.removeEventListener("change", rethemed);
   };
   return self;
 }
@@ -188,24 +187,20 @@ export function board(label, on) {
 
 /** Two buttons that save the view: `size()` gives [width, height], `draw(pen)` the picture. */
 export function exporters(self, name, size, draw) {
-  const save = (url, kind) => make("a", { href: url, download: `${name}.${kind}` }).click();
-  const png = button(
-    "PNG",
-    () => {
-      const canvas = make("canvas");
-      draw(new CanvasPen(canvas, ...size(), self.ink.paper));
-      save(canvas.toDataURL("image/png"), "png");
-    },
-    { "aria-label": "Save as PNG" },
-  );
-  const svg = button(
-    "SVG",
-    () => {
-      const pen = new SvgPen(...size(), self.ink.paper);
-      draw(pen);
-      save(URL.createObjectURL(new Blob([pen.toString()], { type: "image/svg+xml" })), "svg");
-    },
-    { "aria-label": "Save as SVG" },
-  );
+  const one = (kind, address) => {
+    const download = `${name}.${kind.toLowerCase()}`;
+    const save = () => make("a", { href: address(), download }).click();
+    return button(kind, save, { "aria-label": `Save as ${kind}` });
+  };
+  const png = one("PNG", () => {
+    const canvas = make("canvas");
+    draw(new CanvasPen(canvas, ...size(), self.ink.paper));
+    return canvas.toDataURL();
+  });
+  const svg = one("SVG", () => {
+    const pen = new SvgPen(...size(), self.ink.paper);
+    draw(pen);
+    return URL.createObjectURL(new Blob([pen.toString()], { type: "image/svg+xml" }));
+  });
   return make("span", { className: "bar" }, png, svg);
 }

@@ -2,7 +2,7 @@
 import { make } from "./controls.js";
 import { guessed, onGuess } from "./guessing.js";
 
-const CELL = "text-align:start;vertical-align:top";
+const CELL = "text-align:start;vertical-align:top;padding:2px 8px";
 
 export async function mountLedger(host, { given, key, verdicts }) {
   if (given) return; // the column is in the table, filled in Python

@@ -133,11 +133,11 @@ export async function mountMap(host, first, hooks = {}) {
     self.tell(state.spot ? `layer ${state.spot[0]}, head ${state.spot[1]}` : "");
   }
   function label() {
-    const { layers, heads, n, m } = data,
+    const { layers, heads, n, m, says } = data,
       name = headName(data, state);
     const say = (canvas, words) => canvas.setAttribute("aria-label", words);
-    say(heatBoard, `Attention map, ${name}: ${n} words by ${m}. Arrow keys read the weights.`);
-    say(lineBoard, `Lines from each word to the words it looks at, ${name}`);
+    say(heatBoard, `${says[0]}, ${name}: ${n} words by ${m}. Arrow keys read the weights.`);
+    say(lineBoard, `Lines from each word to those it ${says[1]}, ${name}`);
     say(gridBoard, `All ${layers} layers by ${heads} heads. Arrow keys move, Enter opens.`);
   }
   function render() {

@@ -6,9 +6,9 @@ export function headName({ layers, heads }, { layer, head }) {
   return names.filter(Boolean).join(", ") || "weights";
 }
 
-/** What is under the pointer (`at`), or else what the chosen words look at; `digits` are sure. */
+/** What is under the pointer (`at`), or else what is said of the chosen words; `digits` are sure. */
 export function mapSentence(
-  { tokens: { query, key }, n, m },
+  { tokens: { query, key }, n, m, says: [, looks, looked, masked] },
   { at, row, col },
   flat,
   hidden,
@@ -25,12 +25,12 @@ export function mapSentence(
   const j = (at ? at.j : col) ?? -1;
   const c = i * m + j;
   if (i >= 0 && j >= 0) {
-    return `“${query[i]}” → “${key[j]}”: ${hidden && hidden[c] ? "masked" : number(flat[c])}`;
+    return `“${query[i]}” → “${key[j]}”: ${hidden && hidden[c] ? masked : number(flat[c])}`;
   }
-  if (i >= 0) return `“${query[i]}” looks at ${best(flat.slice(i * m, (i + 1) * m), key)}`;
+  if (i >= 0) return `“${query[i]}” ${looks} ${best(flat.slice(i * m, (i + 1) * m), key)}`;
   if (j < 0) return "";
   const column = query.map((_, k) => flat[k * m + j]);
-  return `“${key[j]}” is looked at by ${best(column, query)}`;
+  return `“${key[j]}” ${looked} ${best(column, query)}`;
 }
 
 /** Every weight of a small map; of a large one the three largest of each word. */
