@@ -72,11 +72,19 @@ def corner(locator) -> int:
     return shot.getpixel((3, 3))
 
 
-@pytest.mark.parametrize("dark", [True, False])
-def test_a_still_picture_is_as_dark_as_its_page(still, dark):
-    """A page of nbconvert says so on its body, whatever the system prefers."""
+@pytest.mark.parametrize(
+    ("told", "value", "dark"),
+    [
+        ("data-jp-theme-light", "false", True),
+        ("data-jp-theme-light", "true", False),
+        ("data-theme", "dark", True),
+        ("data-theme", "light", False),
+    ],
+)
+def test_a_still_picture_is_as_dark_as_its_page(still, told, value, dark):
+    """A page of nbconvert, or of the site, says so on its body, whatever the system prefers."""
     page = still(color_scheme="light" if dark else "dark")
-    page.evaluate(f"document.body.dataset.jpThemeLight = '{str(not dark).lower()}'")
+    page.evaluate("([told, value]) => document.body.setAttribute(told, value)", [told, value])
     papers = [corner(one) for one in page.locator("img.attn-still:visible").all()]
     assert len(papers) >= 8
     assert all((paper < 40) if dark else (paper > 240) for paper in papers)
@@ -102,6 +110,9 @@ def test_on_paper_a_dark_page_is_light_and_fits(visit, saved, screenshots):  # n
     page.wait_for_timeout(300)
     page.screenshot(path=screenshots / "print.png", full_page=True)
     assert set(page.evaluate(papers)) == {"rgb(255, 255, 255)"}
+    keys = f"""() => ({DEEP})().filter((e) => e.matches("canvas[aria-hidden]"))
+        .map((e) => e.getContext("2d").getImageData(0, 0, 1, 1).data[3])"""
+    assert set(page.evaluate(keys)) == {0}  # the keys of the bill have no paper of their own
     stills = page.locator("img.attn-still:visible").all()
     assert stills
     assert all(corner(one) > 240 for one in stills)

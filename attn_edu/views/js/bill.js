@@ -166,7 +166,7 @@ export async function mountBill(host, first, hooks = {}) {
       go({ over: box.checked ? kind : null });
     });
     const key = make("canvas", { "aria-hidden": "true" }),
-      pen = new CanvasPen(key, 30, 12, self.ink.paper);
+      pen = new CanvasPen(key, 30, 12, "#0000"); // on any paper
     LogLog.prototype.stroke(pen, [[1, 6], [29, 6]], { stroke: colour, width: 2.5 }, dash);
     const head = make("th", { scope: "row" }, make("label", {}, box, key, name));
     const cells = Array.from({ length: data.measured.length ? 5 : 4 }, () => make("td"));
