@@ -31,12 +31,14 @@ FONT = "system-ui, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK TC', 'DejaVu Sans', s
 STRETCH = (
     'preserveAspectRatio="none" style="image-rendering:pixelated" image-rendering="optimizeSpeed"'
 )
-# What nbconvert writes, and the site, say on the page whether it is light; elsewhere a picture
-# follows the color-scheme of its page by itself. A dark picture is the light one turned over, its
-# hues as they were.
+# What nbconvert writes, the site and VS Code say on the page whether it is light; elsewhere a
+# picture follows the color-scheme of its page by itself. A dark picture is the light one turned
+# over, its hues as they were.
 SCHEME = (
-    "<style>:is([data-jp-theme-light=true],[data-theme=light]) .attn-still{color-scheme:light}"
-    ":is([data-jp-theme-light=false],[data-theme=dark]) .attn-still{color-scheme:dark}"
+    "<style>:is([data-jp-theme-light=false],[data-theme=dark],[data-vscode-theme-kind])"
+    " .attn-still{color-scheme:dark}"
+    ":is([data-jp-theme-light=true],[data-theme=light],[data-vscode-theme-kind$=light])"
+    " .attn-still{color-scheme:light}"
     "@media print{.attn-still.attn-still{color-scheme:light}}</style>"
 )
 DARK = "@media (prefers-color-scheme:dark){:root{filter:invert(.93) hue-rotate(180deg)}}"

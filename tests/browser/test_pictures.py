@@ -79,10 +79,12 @@ def corner(locator) -> int:
         ("data-jp-theme-light", "true", False),
         ("data-theme", "dark", True),
         ("data-theme", "light", False),
+        ("data-vscode-theme-kind", "vscode-high-contrast", True),
+        ("data-vscode-theme-kind", "vscode-light", False),
     ],
 )
 def test_a_still_picture_is_as_dark_as_its_page(still, told, value, dark):
-    """A page of nbconvert, or of the site, says so on its body, whatever the system prefers."""
+    """A page of nbconvert, the site or VS Code says so, whatever the system prefers."""
     page = still(color_scheme="light" if dark else "dark")
     page.evaluate("([told, value]) => document.body.setAttribute(told, value)", [told, value])
     papers = [corner(one) for one in page.locator("img.attn-still:visible").all()]

@@ -11,7 +11,7 @@ label output { color: var(--ink); min-width: 3em; }
 select, button, input[type="number"] { font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--quiet);
 border-radius: 4px; padding: 2px 8px; min-height: 28px; }
 button { cursor: pointer; }
-button[aria-pressed="true"] { background: var(--ink); color: var(--paper); }
+button[aria-pressed="true"] { background: var(--ink); color: var(--paper); forced-color-adjust: none; }
 input[type="range"] { width: 8em; height: 24px; accent-color: var(--focus); }
 input[type="number"] { width: 3em; }
 .stage { display: flex; flex-wrap: wrap; gap: 8px 18px; align-items: flex-start; }
@@ -22,6 +22,5 @@ canvas { display: block; max-width: 100%; touch-action: pan-y; border-radius: 3p
 .tip { margin: 2px 0 0; color: var(--quiet); font-size: 12.5px; }
 .tip .bar { display: inline-flex; margin-left: 16px; }
 summary { padding: 2px 0; }
-@media (forced-colors: active) { button[aria-pressed="true"] { background: Highlight; color: HighlightText; forced-color-adjust: none; } }
 [hidden] { display: none !important; }
 `;
