@@ -11,9 +11,9 @@ from attn_edu.cli.environment import ROOT, quiet_variables
 
 STAGES = ("style", "javascript", "unit", "notebooks", "browser")
 # nbval: outputs are compared strictly; the kernel is this Python's whatever a notebook names;
-# each cell is run a second time
+# under the conditions that the plugin names
 NBVAL = [
-    "-ptests.notebooks.again",
+    "-ptests.notebooks.conditions",
     "--nbval",
     "--nbval-current-env",
     "--nbval-cell-timeout=120",

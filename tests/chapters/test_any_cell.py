@@ -1,6 +1,6 @@
 """Any cell of a chapter can be run again, and shows the same: nothing in its code prevents it.
 
-The notebooks stage runs the cells for real, first down, then up: tests/notebooks/again.py.
+The notebooks stage runs the cells for real, first down, then up: tests/notebooks/conditions.py.
 """
 
 import builtins
