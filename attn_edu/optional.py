@@ -2,6 +2,12 @@
 
 import contextlib
 from collections.abc import Iterator
+from importlib.util import find_spec
+
+
+def first_missing(*packages: str) -> str | None:
+    """The first of these packages that is not installed; ``None`` if all are."""
+    return next((name for name in packages if find_spec(name) is None), None)
 
 
 @contextlib.contextmanager

@@ -3,8 +3,8 @@
     make bench ARGS=imports
 
 Each part is imported in a Python of its own, where torch is already there. The course
-promises at most 0.3 s for what a chapter begins with; figures bring plotly along, which is loaded
-where a curve is drawn.
+promises at most 0.3 s for what a chapter begins with. plotly is loaded where a curve is drawn, and
+ipywidgets by the chapters that have controls.
 """
 
 import statistics
@@ -16,8 +16,7 @@ from bench.meter import remember
 LIMIT = 0.3  # seconds of CPU
 PARTS = {
     "attn_edu, attn_edu.attention": True,
-    "attn_edu.attention, attn_edu.exercises, attn_edu.views": True,
-    "attn_edu.figures": False,
+    "attn_edu.attention, attn_edu.exercises, attn_edu.figures, attn_edu.views": True,
     "attn_edu.widgets": False,
 }
 CODE = """\

@@ -24,7 +24,7 @@ from attn_edu.attention import causal_mask, to_multihead_attention
 from attn_edu.datasets import shakespeare
 from attn_edu.models import LanguageModel, count_parameters
 from attn_edu.training import train
-from bench.meter import medians
+from bench.meter import medians, remember
 
 D_MODEL, HEADS, LAYERS, LENGTH, BATCH, STEPS = 128, 4, 4, 64, 12, 2000
 PUBLISHED = 1.88  # nats a character; README of nanoGPT, section "i only have a macbook"
@@ -145,3 +145,10 @@ def main(arguments: list[str] = ()) -> None:
         )
     print(f"ours takes {taken['attn_edu'] / taken['torch']:.2f} of the control's time")
     print(f"nanoGPT's README, 2,000 iterations, other plays by Shakespeare: {PUBLISHED} nats")
+    remember(
+        f"language, {steps} steps",
+        {
+            "ms_per_iteration": {name: round(ms, 2) for name, ms in taken.items()},
+            "nats": {name: round(statistics.mean(found), 3) for name, found in losses.items()},
+        },
+    )

@@ -1,6 +1,6 @@
 """From a slider's move to new pixels, in a real JupyterLab: our views beside plotly's FigureWidget.
 
-    python bench/views.py [--moves 40]
+    make bench ARGS="views --moves 40"
 
 Both show the softmax of the same causal scores under a temperature. Ours recomputes all five panels
 of AttentionSteps in the page; plotly's asks the kernel, which sends a new heatmap. One move: the
@@ -17,6 +17,8 @@ import tempfile
 from pathlib import Path
 
 import nbformat
+
+from bench.meter import remember
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = (32, 128, 512)
@@ -169,13 +171,15 @@ def payload_table() -> str:
 
 def main(arguments: list[str] = ()) -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser("make bench ARGS=views", description=__doc__)
     parser.add_argument("--moves", type=int, default=40, help="moves of our sliders (plotly: 1/4)")
     moves = parser.parse_args(arguments).moves
     print(payload_table(), flush=True)
     print()
-    print(latency_table(measure(moves)), flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    spent = measure(moves)
+    print(latency_table(spent), flush=True)
+    got = {place: [x for x in all_ if x is not None] for place, all_ in spent.items()}
+    medians = {
+        f"{way} {n}": round(statistics.median(all_), 1) for (way, n), all_ in got.items() if all_
+    }
+    remember("views", {"ms": medians})

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attn_edu.datasets import DATA
-from bench import attention, attention_rows, meter, peers
+from bench import attention, attention_rows, history, meter, peers
 from bench.attention_rows import GROUPS, Row
 
 
@@ -142,3 +142,26 @@ def test_points_are_there_for_every_kind_and_length():
     assert found >= {(kind, n) for kind in kinds - {"attention"} for n in sizes}
     assert {"fused", "sliding_window", "causal_linear", "lstm", "attention"} <= kinds
     assert all(p["seconds"] > 0 and p["peak_bytes"] > 0 for p in STORED["points"])
+
+
+def test_the_history_holds_the_last_value_against_the_median_of_those_before(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(meter, "HISTORY", tmp_path / "history.jsonl")
+    monkeypatch.setattr(history, "HISTORY", tmp_path / "history.jsonl")
+    history.main([])
+    assert "0 numbers" in capsys.readouterr().out
+    for ms in (4.0, 2.0, 3.0, 6.0):  # the median of the first three is 3
+        meter.remember("views", {"ms": {"ours 32": ms, "peer": 5}, "note": "words"})
+    meter.remember("imports", {"torch": 1.0})
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(meter, "_processor", lambda: "another")
+        meter.remember("views", {"ms": {"ours 32": 99.0}})
+    history.main([])
+    header, _, *rows = capsys.readouterr().out.splitlines()
+    assert header.startswith("3 numbers")
+    (row,) = rows
+    assert " ".join(row.split()) == "views · ms · ours 32 4 3 6 2.00"
+    history.main(["imports", "--all"])
+    row = capsys.readouterr().out.splitlines()[2]
+    assert " ".join(row.split()) == "imports · torch 1 1 1 1.00"

@@ -171,9 +171,9 @@ def test_the_slider_shows_one_step_at_a_time():
     assert ">which: a</summary>" in html  # a saved page has no slider, but every step
     assert ">which: b</summary>" not in html
     assert html.count("<img") == 2
-    assert set(texts(chart.at(0))) >= {"falling", "level"}
-    assert "other" not in texts(chart.at(0))
-    assert "falling" in chart.at(0).numbers()
+    assert set(texts(chart.still.at(0))) >= {"falling", "level"}
+    assert "other" not in texts(chart.still.at(0))
+    assert "falling" in chart.still.at(0).numbers()
     assert "other" in texts(chart)
     assert "falling" not in texts(chart)
 

@@ -14,7 +14,10 @@ HEAVY = {
     *("tqdm", "pandas", "scipy", "matplotlib", "resvg_py", "safetensors", "tokenizers", "gguf"),
     *("jupytext", "nbformat", "nbclient", "nbconvert", "jsonschema", "playwright", "pytest"),
 }
-PARTS = ("attention", "costs", "course", "datasets", "exercises", "matmul", "models", "views")
+PARTS = (
+    *("attention", "costs", "course", "datasets", "exercises", "figures", "matmul", "models"),
+    "views",
+)
 
 
 def loaded(first: str, then: str) -> list[str]:
@@ -54,11 +57,15 @@ def test_nothing_heavy_is_loaded_before_it_is_used(every_part):
 
 
 def test_of_our_modules_none_is_loaded_before_it_is_used(every_part):
-    """Figures draw with plotly, widgets need a kernel, and few readers train or grade."""
+    """Widgets need a kernel, and few readers train or grade."""
     ours = {name.split(".")[1] for name in every_part if name.startswith("attn_edu.")}
-    assert not ours & {"figures", "widgets", "training", "pretrained", "assign"}
+    assert not ours & {"widgets", "training", "pretrained", "assign"}
     assert not [name for name in every_part if name.startswith("attn_edu.views.live")]
 
 
-def test_plotly_is_loaded_when_a_curve_is_asked_for():
-    assert "plotly" in from_outside(loaded("import torch", "import attn_edu.figures"))
+def test_plotly_is_loaded_when_a_curve_is_drawn_and_not_before():
+    lines = "{'a': ([1, 2], [3, 4])}, x='x', y='y', title='t', summary='s'"
+    assert "plotly" not in from_outside(loaded("import torch", "import attn_edu.figures"))
+    assert "plotly" in from_outside(
+        loaded("from attn_edu.figures import curves", f"curves({lines})")
+    )

@@ -13,6 +13,8 @@ from attn_edu import datasets
 from attn_edu.cli.environment import ROOT
 from attn_edu.optional import needed
 
+from .chapters.loading import code_cells
+
 
 def test_every_public_name_can_be_had():
     for name in dir(attn_edu):
@@ -31,11 +33,38 @@ import attn_edu
 """
 
 
+def namespace(code):
+    """The names that a piece of code leaves behind, here where everything is installed."""
+    names = {}
+    exec(code, names)
+    return names
+
+
 def run_without(names, code):
     code = HIDDEN.format(names=names, code=code)
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 
 
+CURVES = """\
+from attn_edu.figures import curves_by_step
+steps = {"one": {"a": ([1, 2, 3], [4, 5, 7])}, "two": {"a": ([1, 2, 3], [4, 3, 2])}}
+words = {"x": "length", "y": "cost", "title": "Costs", "summary": "They rise."}
+chart = curves_by_step(steps, slider="step", log_x=True, levels={"chance": 4.5}, **words)"""
+WIDGETS = """\
+import torch
+from attn_edu import widgets
+from attn_edu.widgets import BillWithClock, Playground, Reading, Retrain, choose, type_words
+def html(one):
+    playground = isinstance(one, Playground)
+    return one._html() if playground else one._repr_mimebundle_()["text/html"]
+made = [
+    choose(["left", "right"], lambda name: (torch.eye(2), [name, "word"]), label="Side"),
+    type_words("two words", lambda words: torch.eye(len(words)), label="Words"),
+    Retrain(lambda: "trained", "Train again"),
+    BillWithClock(),
+    Playground({"count": lambda text: Reading(f"{len(text)} letters")}, "fish"),
+]
+names = " ".join(widgets.__all__)"""
 MAP = "from attn_edu.views import AttentionMap; view = AttentionMap([[0.5, 0.5], [0.1, 0.9]])"
 
 
@@ -48,20 +77,45 @@ def test_without_plotly_and_widgets_the_pictures_still_show_themselves():
     assert "passed" in run_without(missing, check).stdout
 
 
+def test_without_plotly_a_curve_is_a_picture_with_its_numbers():
+    shown = run_without(["plotly"], f"{CURVES}; print(chart._repr_mimebundle_()['text/html'])")
+    assert shown.returncode == 0, shown.stderr
+    chart = namespace(CURVES)["chart"]
+    install = "<p>To hover and zoom, install the package plotly: pip install plotly</p>"
+    assert shown.stdout.strip() == chart.still.to_html() + install
+
+
+@pytest.mark.parametrize("missing", ["ipywidgets", "anywidget"])
+def test_without_widgets_each_shows_what_needs_no_control(missing):
+    shown = run_without([missing], f"{WIDGETS}\nfor one in made: print(one)")
+    assert shown.returncode == 0, shown.stderr
+    words = shown.stdout.splitlines()
+    assert [line.endswith(f": pip install {missing}") for line in words] == [True] * 4 + [False]
+    assert [line.split(".")[0] for line in words[:2]] == ["Attention map"] * 2
+    assert words[3].startswith("The bill at")
+    assert words[4] == "Playground. count, “fish”: 4 letters"
+    pages = run_without([missing], f"{WIDGETS}\nfor one in made: print(html(one))")
+    assert pages.stdout.count(f"pip install {missing}") == 5
+    with_all = namespace(f"{WIDGETS}")
+    assert with_all["names"] == run_without([missing], f"{WIDGETS}\nprint(names)").stdout.strip()
+
+
 @pytest.mark.parametrize(
     ("missing", "code"),
-    [
-        ("anywidget", f"{MAP}; view.live()"),
-        ("plotly", "attn_edu.figures"),
-        ("ipywidgets", "attn_edu.widgets"),
-        ("anywidget", "attn_edu.widgets"),
-    ],
+    [("anywidget", f"{MAP}; view.live()"), ("plotly", "from attn_edu.figures import Chart")],
 )
 def test_what_is_missing_is_named_with_the_command_that_installs_it(missing, code):
     run = run_without([missing], code)
     last = run.stderr.strip().splitlines()[-1]
     assert last.startswith("ModuleNotFoundError: ")
     assert f"needs the package {missing}: pip install {missing}" in last
+
+
+@pytest.mark.parametrize("file", ["02_single_head", "11_reading"])
+def test_without_plotly_and_widgets_a_chapter_runs_on(file):
+    code = "\n".join(["def display(*shown): print(*map(repr, shown))", *code_cells(file)])
+    run = run_without(["plotly", "ipywidgets", "anywidget"], code)
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_another_error_of_an_import_is_left_as_it_is():

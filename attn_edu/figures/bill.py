@@ -1,11 +1,18 @@
 """The bill as a plotly figure, to hover over and to zoom into."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from attn_edu.figures.chart import Chart
 from attn_edu.figures.curves import curves
+from attn_edu.figures.still import Still
+from attn_edu.figures.theme import GREY
 from attn_edu.views.bill import LENGTHS, SHOWN, WHAT, Bill
+
+if TYPE_CHECKING:
+    from attn_edu.figures.chart import Chart
 
 KINDS_AT_ONCE = 18
 
@@ -13,7 +20,7 @@ KINDS_AT_ONCE = 18
 def the_bill(
     d_model: int = 512, n_heads: int = 8, *, shown: Iterable[str] = SHOWN, of: str = "flops",
     lengths: Iterable[int] = LENGTHS, **settings,
-) -> Chart:  # fmt: skip
+) -> Chart | Still:  # fmt: skip
     """What each kind of layer costs against length, both axes logarithmic.
 
     The same data as `attn_edu.views.Bill`, which also has the sliders; here are hover and zoom.
@@ -47,12 +54,15 @@ def the_bill(
     )
     n = bill.crossover()
     if n is not None and min(lengths) <= n <= max(lengths):
-        chart.add_scatter(
-            x=[n],
-            y=[bill.value(bill.pair[0], n)],
-            mode="markers",
-            name=f"crossover at {n:,}",
-            marker={"symbol": "x", "size": 12, "color": "#7b7b7b"},
-            hovertemplate=f"{bill.label(bill.pair[0])} and {bill.label(bill.pair[1])}: n = {n:,}",
-        )
+        both = " and ".join(bill.label(kind) for kind in bill.pair)
+        cross = {
+            "type": "scatter",
+            "x": [n],
+            "y": [bill.value(bill.pair[0], n)],
+            "mode": "markers",
+            "name": f"crossover at {n:,}",
+            "marker": {"symbol": "x", "size": 12, "color": GREY},
+            "hovertemplate": f"{both}: n = {n:,}",
+        }
+        chart.add_traces([cross])
     return chart

@@ -1,11 +1,17 @@
 """Lines and their spread, from arrays."""
 
-import math
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
 
-from attn_edu.figures.chart import Chart
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from attn_edu.figures.still import Still, named
 from attn_edu.figures.theme import COLOURS, DASHES, GREY, MARKERS, SLIDER, TEMPLATE, faded
 from attn_edu.labels import as_label
+
+if TYPE_CHECKING:
+    from attn_edu.figures.chart import Chart
 
 MOST_POINTS = 200
 
@@ -22,7 +28,7 @@ def curves(
     levels: Mapping[str, float] | None = None,
     y_range: tuple[float, float] | None = None,
     dots: Mapping[str, Sequence] | None = None,
-) -> Chart:
+) -> Chart | Still:
     """One line a name, with a band where a spread is given.
 
     Args:
@@ -37,16 +43,19 @@ def curves(
         dots: name of a line -> ``(xs, ys)`` of single runs, drawn as pale marks of that line. Where
             runs fall into two camps, a band would say less.
 
+    Returns:
+        A plotly figure; where plotly is not installed, its picture and numbers.
+
     Raises:
         ValueError: no line, unequal lengths, a value that is not finite, or an empty summary.
     """
-    chart = _frame(x, y, title, summary, log_x, log_y, y_range)
+    layout = _layout(x, y, title, summary, log_x, log_y, y_range)
     lines, levels, dots = _named(lines), _named(levels), _named(dots)
-    chart.add_traces(_dots(lines, dots, log_x, log_y))
-    chart.add_traces(_traces(lines, log_x, log_y) + _levels(lines, levels))
+    traces = _dots(lines, dots, log_x, log_y)
+    traces += _traces(lines, log_x, log_y) + _levels(lines, levels)
     if log_x:
-        _mark_the_points(chart, lines)
-    return chart
+        layout["xaxis"] |= _ticks_at_points(lines.values())
+    return drawn(traces, layout)
 
 
 def curves_by_step(
@@ -62,7 +71,7 @@ def curves_by_step(
     log_y: bool = False,
     levels: Mapping[str, float] | None = None,
     y_range: tuple[float, float] | None = None,
-) -> Chart:
+) -> Chart | Still:
     """`curves` with a slider under it that chooses among sets of lines; it needs no kernel.
 
     Args:
@@ -71,60 +80,67 @@ def curves_by_step(
         slider: what the slider chooses.
         active: the step that is shown first, and in a saved page.
     """
-    chart = _frame(x, y, title, summary, log_x, log_y, y_range)
+    layout = _layout(x, y, title, summary, log_x, log_y, y_range)
     steps, levels = {k: _named(lines) for k, lines in _named(steps).items()}, _named(levels)
     sets = [_traces(lines, log_x, log_y) + _levels(lines, levels) for lines in steps.values()]
     if not 0 <= active < len(sets):
         raise ValueError(f"active: got {active}; accepted is 0 to {len(sets) - 1}.")
     owner = [i for i, traces in enumerate(sets) for _ in traces]
-    chart.add_traces([trace for traces in sets for trace in traces])
+    traces = [{**trace, "visible": i == active} for i, some in enumerate(sets) for trace in some]
     if log_x:
-        everything = enumerate(line for lines in steps.values() for line in lines.values())
-        _mark_the_points(chart, dict(everything))
-    for trace, i in zip(chart.data, owner):
-        trace.visible = i == active
-    chart.update_layout(
-        margin_b=140,
-        height=520,
-        sliders=[
-            {
-                **SLIDER,
-                "active": active,
-                "currentvalue": {"prefix": f"{as_label(slider)}: "},
-                "pad": {"t": 55},
-                "steps": [
-                    {
-                        "label": label,
-                        "method": "restyle",
-                        "args": [{"visible": [o == i for o in owner]}],
-                    }
-                    for i, label in enumerate(steps)
-                ],
-            }
-        ],
-    )
-    return chart
+        layout["xaxis"] |= _ticks_at_points(
+            one for lines in steps.values() for one in lines.values()
+        )
+    layout |= {"margin": {"b": 140}, "height": 520}
+    layout["sliders"] = [
+        {
+            **SLIDER,
+            "active": active,
+            "currentvalue": {"prefix": f"{as_label(slider)}: "},
+            "pad": {"t": 55},
+            "steps": [
+                {
+                    "label": label,
+                    "method": "restyle",
+                    "args": [{"visible": [o == i for o in owner]}],
+                }
+                for i, label in enumerate(steps)
+            ],
+        }
+    ]
+    return drawn(traces, layout)
 
 
-def _frame(x, y, title, summary, log_x, log_y, y_range) -> Chart:
+def drawn(traces: list[dict], layout: dict) -> Chart | Still:
+    """What plotly calls data and layout, as a figure; without plotly as a still picture."""
+    try:
+        from attn_edu.figures.chart import Chart
+    except ModuleNotFoundError as error:
+        if error.name != "plotly":
+            raise
+        return Still(named(traces), named(layout))
+    return Chart(traces, layout)
+
+
+def _layout(x, y, title, summary, log_x, log_y, y_range) -> dict:
     if not summary.strip():
         raise ValueError("summary: got nothing; accepted is the picture in a sentence.")
     x, y, title, summary = map(as_label, (x, y, title, summary))
-    chart = Chart()
-    chart.update_layout(
-        template=TEMPLATE,
-        title_text=title,
-        meta={"summary": summary},
-        xaxis={"title_text": x, "type": "log" if log_x else "linear"},
-        yaxis={"title_text": y, "type": "log" if log_y else "linear"},
-        height=420,
-    )
+    x_axis = {"title": {"text": x}, "type": "log" if log_x else "linear"}
+    y_axis = {"title": {"text": y}, "type": "log" if log_y else "linear"}
     if log_y:
         # plotly writes powers a quarter larger than it is told
-        chart.update_yaxes(exponentformat="power", dtick=None, tickfont_size=10)
+        y_axis |= {"exponentformat": "power", "tickfont": {"size": 10}}
     if y_range is not None:
-        chart.update_yaxes(range=[math.log10(v) if log_y else v for v in y_range])
-    return chart
+        y_axis["range"] = [math.log10(v) if log_y else v for v in y_range]
+    return {
+        "template": TEMPLATE,
+        "title": {"text": title},
+        "meta": {"summary": summary},
+        "xaxis": x_axis,
+        "yaxis": y_axis,
+        "height": 420,
+    }
 
 
 def _named(by_name: Mapping | None) -> dict:
@@ -194,11 +210,12 @@ def _dots(lines, dots: Mapping[str, Sequence], log_x: bool, log_y: bool) -> list
     return traces
 
 
-def _mark_the_points(chart: Chart, lines: Mapping[str, Sequence]) -> None:
-    """On a logarithmic x axis, write the places themselves where they are few."""
-    places = sorted({float(v) for arrays in lines.values() for v in arrays[0] if v > 0})
-    if len(places) <= 10:
-        chart.update_xaxes(tickvals=places, ticktext=[f"{v:g}" for v in places])
+def _ticks_at_points(lines: Iterable[Sequence]) -> dict:
+    """On a logarithmic x axis, the places themselves where they are few."""
+    places = sorted({float(v) for arrays in lines for v in arrays[0] if v > 0})
+    if len(places) > 10:
+        return {}
+    return {"tickvals": places, "ticktext": [f"{v:g}" for v in places]}
 
 
 def _levels(lines, levels: Mapping[str, float]) -> list[dict]:

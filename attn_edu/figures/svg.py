@@ -162,14 +162,12 @@ def _trace(trace, points, key=False):
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     if trace.fill == "toself":
         return f'<polygon points="{path}" fill="{trace.fillcolor}"/>'
-    dash = DASH.get(trace.line.dash)
-    dashes = f' stroke-dasharray="{dash}"' if dash else ""
-    colour = trace.line.color or GREY
-    width = trace.line.width or 2
     parts = []
     if "lines" in trace.mode:
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" ')
-        parts.append(f'stroke-width="{width}"{dashes}/>')
+        dash = DASH.get(trace.line.dash)
+        dashes = f' stroke-dasharray="{dash}"' if dash else ""
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{trace.line.color or GREY}" ')
+        parts.append(f'stroke-width="{trace.line.width or 2}"{dashes}/>')
     if "markers" in trace.mode:
         colour, pale = trace.marker.color, trace.marker.opacity or 1
         marked = points[1:2] if key else points

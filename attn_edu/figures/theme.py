@@ -1,7 +1,5 @@
 """One look for all curves: fonts, colours, dashes. Legible on a light and on a dark page."""
 
-import plotly.graph_objects as go
-
 FONT = 'system-ui, "Segoe UI", "Noto Sans", "Noto Sans CJK TC", "DejaVu Sans", sans-serif'
 # Okabe & Ito's (2008) colours, the light ones darkened: each has a contrast of 3 or more to white
 # and to JupyterLab's dark page. A line differs by dash and marker too, never by colour alone.
@@ -25,8 +23,8 @@ _AXIS = {
     "automargin": True,
     "title": {"standoff": 10, "font": {"size": 14}},
 }
-TEMPLATE = go.layout.Template(
-    layout={
+TEMPLATE = {
+    "layout": {
         "font": {"family": FONT, "size": 14, "color": GREY},
         "title": {"x": 0, "xref": "paper", "xanchor": "left", "font": {"size": 16}},
         "paper_bgcolor": "rgba(0,0,0,0)",
@@ -39,7 +37,7 @@ TEMPLATE = go.layout.Template(
         "hoverlabel": {"font": {"family": FONT, "size": 13}},
         "margin": {"l": 70, "r": 20, "t": 50, "b": 60},
     }
-)
+}
 
 
 SLIDER = {

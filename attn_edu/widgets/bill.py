@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import ipywidgets
 
 from attn_edu.costs import KINDS, Measurement, collected, matmul_rate, survey
-from attn_edu.figures import Chart, the_bill
+from attn_edu.figures import the_bill
 from attn_edu.views.bill import SHOWN, WHAT
 
 SIZES = {  # argument of `the_bill`: what stands beside its menu, and its choices
@@ -97,7 +97,7 @@ class BillWithClock(ipywidgets.VBox):
             return
         points = {kind: at for kind, at in self.measured.items() if kind in self.shown.value}
         values = {**self._values(), "shown": self.shown.value, "of": self.of.value}
-        self.chart: Chart = the_bill(**values, measured=points, rate=self._rate)
+        self.chart = the_bill(**values, measured=points, rate=self._rate)
         self._out.outputs = ()
         self._out.append_display_data(self.chart)
 

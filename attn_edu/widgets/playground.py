@@ -9,17 +9,26 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from importlib.resources import files
 from typing import Any
 from uuid import uuid4
 
-import anywidget
-import traitlets
 from IPython.display import display
 
+from attn_edu.optional import first_missing
 from attn_edu.views import AttentionMap
 from attn_edu.views.checks import as_label
 
+MISSING = first_missing("ipywidgets", "anywidget")
+if MISSING:
+    from attn_edu.widgets.without import Controls
+else:
+    from attn_edu.widgets.controls import Controls
+
+HOW = (
+    f"install {MISSING}: pip install {MISSING}."
+    if MISSING
+    else "run this cell: that needs a kernel."
+)
 LONGEST = 2000  # characters of a text
 TOLD = (ValueError, FileNotFoundError)  # a text that is not for the model; its weights missing
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -151,9 +160,10 @@ class Playground:
     # ---- the output -----------------------------------------------------------------------------
 
     def _ipython_display_(self) -> None:
-        view = self._controls._repr_mimebundle_()
-        data = view[0] if isinstance(view, tuple) else view
-        display({WIDGET_VIEW: data[WIDGET_VIEW]}, raw=True)
+        if not MISSING:
+            view = self._controls._repr_mimebundle_()
+            data = view[0] if isinstance(view, tuple) else view
+            display({WIDGET_VIEW: data[WIDGET_VIEW]}, raw=True)
         self._shown = self._shown or uuid4().hex
         display(_State(self), display_id=self._shown)
 
@@ -182,7 +192,7 @@ class Playground:
         # the controls, where they live, hide this line
         parts.append(
             '<p class="without-kernel" style="margin:8px 0"><em>This is the last state. To type a '
-            "text of your own, run this cell: that needs a kernel. Where no widgets show, "
+            f"text of your own, {HOW} Where no widgets show, "
             '.read("your text") does what the button does.</em></p>'
         )
         label = escape(self._controls._fixed["label"])
@@ -190,15 +200,6 @@ class Playground:
             f'<section class="{self._mark}" aria-label="Playground: {label}" '
             f'style="max-width:1000px;padding:0 8px">{"".join(parts)}</section>'
         )
-
-
-class Controls(anywidget.AnyWidget):
-    """The form of a `Playground`. The page sets what is asked; Python sets what was answered."""
-
-    _esm = (files(__package__) / "playground.js").read_text("utf-8")
-    _fixed = traitlets.Dict().tag(sync=True)  # label, models, examples, mark
-    _asked = traitlets.Dict().tag(sync=True)  # text, model, number
-    _answered = traitlets.Dict().tag(sync=True)  # text, model, said, and the number of the question
 
 
 class _State:
