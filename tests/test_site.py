@@ -7,7 +7,10 @@ from html import unescape
 
 import pytest
 import torch
+import yaml
 
+from attn_edu.cli.environment import ROOT
+from attn_edu.cli.site import SITE
 from attn_edu.course import chapters
 from attn_edu.figures import curves
 from attn_edu.site import KEPT, OUTSIDE, Pages, shared_script, starts
@@ -83,3 +86,12 @@ def test_no_page_carries_the_code_of_a_view(pages, chapter):
             html = output.get("data", {}).get("text/html", "")
             for script in re.findall(r"<script[^>]*>(.*?)</script>", html, re.DOTALL):
                 assert "attachShadow" not in script
+
+
+def test_what_github_publishes_is_what_make_site_builds_and_nothing_unasked():
+    text = (ROOT / ".github" / "workflows" / "site.yml").read_text("utf-8")
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    assert job["if"] == "vars.SITE == 'on'"
+    assert [step["run"] for step in job["steps"] if "run" in step] == ["make site"]
+    (artifact,) = [step for step in job["steps"] if "artifact" in step.get("uses", "")]
+    assert ROOT / artifact["with"]["path"] == SITE

@@ -15,6 +15,7 @@ from attn_edu.cli.environment import ROOT
 
 TOOLS = Path(sys.prefix) / "site-tools"
 PYTHON = TOOLS / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+SITE = ROOT / "site"
 PINS = ["sphinx==9.0.4", "myst-nb==1.4.0", "furo==2025.12.19", "latex2mathml==3.81.1"]
 
 
@@ -64,7 +65,7 @@ def build(out: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    out = Path(arguments[0]) if arguments else ROOT / "site"
+    out = Path(arguments[0]) if arguments else SITE
     try:
         build(out)
     except SiteError as error:
