@@ -45,7 +45,11 @@ export default { render({ model, el }) {
   const hide = `.${mark} .without-kernel { display: none }`;
   el.append(make("style", { textContent: LOOK + hide }), form);
 
-  let number = 0, busy = false, again = false;
+  let number = 0, busy = false, again = false, patience;
+  const wait = () => { // a kernel that was restarted never answers, and does not say so
+    busy = again = false;
+    status.textContent = "No answer yet. A busy kernel answers later; after a restart, run this cell again.";
+  };
   const ask = () => {
     again = busy; // one question at a time; of those that come meanwhile, the last
     if (busy) return;
@@ -55,10 +59,12 @@ export default { render({ model, el }) {
     number = Date.now();
     model.set("_asked", { text: field.value, model: who.value, number });
     model.save_changes();
+    patience = setTimeout(wait, 8000);
   };
   const told = () => {
     const answer = model.get("_answered");
     if (busy && answer.number !== number) return;
+    clearTimeout(patience);
     if (!busy) [field.value, who.value] = [answer.text, answer.model];
     busy = false;
     status.className = "said";
@@ -74,5 +80,5 @@ export default { render({ model, el }) {
   });
   model.on("change:_answered", told);
   told();
-  return () => model.off("change:_answered", told);
+  return () => { clearTimeout(patience); model.off("change:_answered", told); };
 } };

@@ -203,6 +203,14 @@ class Lab:
         self.wait_idle(page)
         return cell.locator(".jp-OutputArea").inner_text()
 
+    def restart(self, page: Page) -> None:
+        """Restart the kernel by the menu, and wait until it is idle; the outputs stay."""
+        page.locator(".lm-MenuBar-item", has_text="Kernel").first.click()
+        page.locator('.lm-Menu-item[data-command="kernelmenu:restart"]').click()
+        page.locator(".jp-Dialog .jp-mod-accept").click()
+        page.locator(".jp-Dialog").wait_for(state="detached")
+        self.wait_idle(page)
+
     def photograph(self, page: Page, path: Path, width: int = 1280) -> None:
         """A screenshot of the whole notebook, as high as it needs to be (at most 16,000 px)."""
         page.set_viewport_size({"width": width, "height": 1000})

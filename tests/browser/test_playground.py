@@ -95,6 +95,22 @@ def test_typing_choosing_and_saving(lab, page, screenshots):
     assert "application/vnd.jupyter.widget-view+json" not in kept[0]
 
 
+def test_after_a_restart_of_the_kernel_it_says_what_to_do_and_the_map_moves_on(lab, page):
+    lab.restart(page)
+    field = page.get_by_label("Sentence", exact=True)
+    field.fill("into the void")
+    field.press("Enter")
+    page.get_by_role("status").filter(has_text="after a restart, run this cell again").wait_for()
+    page.get_by_label("Head", exact=True).select_option("2")  # the map needs no kernel
+    assert not console_errors(page)
+    for cell in (0, 1):
+        lab.run_cell(page, cell)
+    hears(page, "3 words read.")
+    field.fill("back again")
+    field.press("Enter")
+    hears(page, "2 words read.")
+
+
 def test_by_keyboard_alone(lab, page):
     field = page.get_by_label("Sentence", exact=True)
     field.focus()
