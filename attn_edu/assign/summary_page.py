@@ -102,7 +102,7 @@ def _table(caption: str, head: tuple, sides: str, rows: list[tuple]) -> str:
     first, other = 'th scope="row"', "td"
     lines = "".join(_line([first, *[other] * (len(row) - 1)], sides, row) for row in rows)
     headings = _line(['th scope="col"'] * len(head), sides, head)
-    label = f'tabindex="0" role="region" aria-label="{escape(caption)}"'
+    label = f'tabindex="0" role="group" aria-label="{escape(caption)}"'
     return (
         f'<div {label} style="overflow-x:auto"><table><caption style="text-align:left">'
         f"{escape(caption)}</caption><thead>{headings}</thead>"

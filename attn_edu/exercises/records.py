@@ -32,7 +32,7 @@ class Note:
 
     def _repr_html_(self) -> str:
         # a long line scrolls: JupyterLab would break it in the middle of a word
-        region = f'tabindex="0" role="region" aria-label="{escape(self.title)}"'
+        region = f'tabindex="0" role="group" aria-label="{escape(self.title)}"'
         line = f'<code style="white-space:pre">{escape(self.code)}</code>'
         code = f'<pre {region} style="overflow-x:auto">{line}</pre>' if self.code else ""
         return drawing.box(
@@ -143,5 +143,5 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
     body = "".join(f"<tr>{line('td', row)}</tr>" for row in rows)
     heading = line('th scope="col"', head)
-    scrolls = '<div tabindex="0" role="region" aria-label="Progress" style="overflow-x:auto">'
+    scrolls = '<div tabindex="0" role="group" aria-label="Progress" style="overflow-x:auto">'
     return f"{scrolls}<table><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table></div>"
