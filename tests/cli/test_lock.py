@@ -5,11 +5,12 @@ import os
 import re
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import metadata, packages_distributions
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 import attn_edu
@@ -144,3 +145,15 @@ def test_workflow_runs_on_push_pull_request_and_weekly_with_oldest_newest_and_lo
         "newest",
     }
     assert ".ci/run" in str(jobs["locked"]["steps"])
+
+
+def test_every_locked_package_runs_on_the_oldest_python_of_the_course():
+    """Also on its first release: Debian 12 has 3.11.2."""
+    oldest = re.fullmatch(r">=(\d+\.\d+)", PROJECT["requires-python"])[1] + ".0"
+    refused = {
+        name: wanted
+        for name in pins(LOCK.name)
+        if (wanted := metadata(name)["Requires-Python"])
+        and not SpecifierSet(wanted).contains(oldest)
+    }
+    assert refused == {}
