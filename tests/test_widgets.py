@@ -94,8 +94,8 @@ def test_the_button_trains_once_and_is_off_meanwhile(capsys):
     button = Retrain(run, "Train, 3 steps")
     assert (button.result, seen, button.button.description) == (None, [], "Train, 3 steps")
     assert repr(button) == (
-        "A button: “Train, 3 steps”. Run this cell, and it trains on your machine. "
-        "Where no widgets show: .train() does what the button does."
+        "A button: run this cell, and it trains. Where no widgets show: .train() does the same. "
+        "“Train, 3 steps”"
     )
     for wanted in ("run 1", "run 2"):
         button.button.click()

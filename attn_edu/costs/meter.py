@@ -2,6 +2,7 @@
 
 import os
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -59,8 +60,7 @@ def _peak_bytes(function, inputs) -> int:
     activities = [torch.profiler.ProfilerActivity.CPU]
     with (
         _profiler_silent(),
-        # acc_events: without it torch 2.11 warns, though one cycle is all there is
-        torch.profiler.profile(activities=activities, profile_memory=True, acc_events=True) as p,
+        torch.profiler.profile(activities=activities, profile_memory=True) as p,
     ):
         function(*inputs)
     events = p.profiler.kineto_results.events()
@@ -74,13 +74,18 @@ def _peak_bytes(function, inputs) -> int:
 
 @contextmanager
 def _profiler_silent():
-    """torch's profiler writes log lines to the process's error stream, below Python."""
+    """torch's profiler writes log lines to the process's error stream, below Python.
+
+    That of torch 2.11 also warns that it forgets each cycle at its end; here there is but one.
+    """
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     os.close(nowhere)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Warning: Profiler clears events")
+            yield
     finally:
         os.dup2(kept, 2)
         os.close(kept)

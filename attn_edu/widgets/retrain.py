@@ -45,8 +45,8 @@ class Retrain(ipywidgets.VBox):
         return self.result
 
     def __repr__(self) -> str:
-        label = self.button.description
+        # ipywidgets keeps 110 characters of it
         return (
-            f"A button: “{label}”. Run this cell, and it trains on your machine. "
-            "Where no widgets show: .train() does what the button does."
+            "A button: run this cell, and it trains. Where no widgets show: .train() does the same. "
+            f"“{self.button.description}”"
         )

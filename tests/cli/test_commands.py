@@ -33,7 +33,7 @@ def test_all_checks_run_in_order_and_pytest_comes_last(commands, monkeypatch):
     assert "ruff" in ran[0]
     assert "--test" in ran[1]
     assert {"pytest", "--nbval", "tests/browser", "notebooks", "tests"} <= set(ran[-1])
-    assert "-ptests.notebooks.again" in ran[-1]
+    assert "-ptests.notebooks.conditions" in ran[-1]
     assert len(ran) == 3
 
 
