@@ -47,6 +47,6 @@ class Retrain(ipywidgets.VBox):
     def __repr__(self) -> str:
         # ipywidgets keeps 110 characters of it
         return (
-            "A button: run this cell, and it trains. Where no widgets show: .train() does the same. "
-            f"“{self.button.description}”"
+            "A button: run this cell, and it trains. Where no widgets show: .train() does the same."
+            f" “{self.button.description}”"
         )
