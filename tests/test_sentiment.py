@@ -146,7 +146,10 @@ def test_an_unknown_part_is_refused():
         rated_sentences("dev")
 
 
-@pytest.mark.parametrize("content", [None, b"no gzip", gzip.compress(b"one\ttwo\n")])
+CONTENTS = {"missing": None, "no gzip": b"no gzip", "other rows": gzip.compress(b"one\ttwo\n")}
+
+
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_a_missing_or_damaged_file_names_the_script(content, tmp_path, monkeypatch):
     path = tmp_path / "sentiment.tsv.gz"
     if content is not None:
