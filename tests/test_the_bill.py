@@ -64,4 +64,4 @@ def test_the_button_measures_and_another_size_takes_the_points_away(widget):
     assert len(widget.chart.data) > len(by_name(widget.chart)) + 1
     widget.sizes["batch"].value = 2
     assert widget.measured == {}
-    assert "on your machine" in repr(widget)
+    assert ".measure() measures" in repr(widget)

@@ -6,7 +6,7 @@ import torch
 
 from attn_edu.attention import attention_map, scaled_dot_product_attention
 from attn_edu.datasets import sentence, sentence_names
-from attn_edu.widgets import Retrain, choose, type_words
+from attn_edu.widgets import BillWithClock, Retrain, choose, type_words
 
 
 def load(name):
@@ -75,8 +75,8 @@ def test_an_empty_line_leaves_the_map_and_cannot_be_the_first(text):
 
 def test_where_no_widgets_show_its_sentence_names_what_does_the_same(picker):
     assert repr(picker) == (
-        "A live view. Run this cell, and Python can read what you pick in it. "
-        "Where no widgets show: .value = … chooses, .map.view is the picture."
+        "A live view: run this cell to pick in it. "
+        "Where no widgets show: .map.view is the picture, .value = … chooses."
     )
     picker.value = "full"
     html = picker.map.view._repr_mimebundle_()["text/html"]
@@ -115,3 +115,14 @@ def test_the_button_can_be_pressed_again_after_a_mistake():
     assert not button.button.disabled
     with pytest.raises(TypeError, match="run: got int"):
         Retrain(3)
+
+
+def test_what_is_kept_of_a_widgets_sentence_names_what_does_the_same(picker):
+    """ipywidgets keeps the first 110 characters."""
+    button = Retrain(lambda: "done", "Train a poet: 1,500 steps, some minutes")
+    for widget, names in [
+        (picker, [".map.view", ".value"]),
+        (BillWithClock(), [".chart", ".measure()"]),
+        (button, [".train()"]),
+    ]:
+        assert all(name in repr(widget)[:109] for name in names), repr(widget)

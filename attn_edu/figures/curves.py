@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from attn_edu.figures.chart import Chart
 
 MOST_POINTS = 200
+LEVELS = ("dot", "dash", "longdash", "dashdot")  # grey lines from side to side
 
 
 def curves(
@@ -229,10 +230,10 @@ def _levels(lines, levels: Mapping[str, float]) -> list[dict]:
             "x": [min(xs), max(xs)],
             "y": [float(height)] * 2,
             "mode": "lines",
-            "line": {"color": GREY, "width": 1.5, "dash": "dot"},
+            "line": {"color": GREY, "width": 1.5, "dash": LEVELS[i % len(LEVELS)]},
             "hovertemplate": "%{y:.3g}",
         }
-        for name, height in levels.items()
+        for i, (name, height) in enumerate(levels.items())
     ]
 
 

@@ -78,7 +78,9 @@ class _Drawing:
     """What is drawn of a figure, on a sheet of any size."""
 
     def __init__(self, figure):
-        self.title = figure.layout.title.text or ""
+        self.title = (figure.layout.title.text or "").replace(
+            " = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
+        )
         self.x_title, self.y_title = (
             axis.title.text or "" for axis in (figure.layout.xaxis, figure.layout.yaxis)
         )

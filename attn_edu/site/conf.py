@@ -27,6 +27,6 @@ html_use_index = False
 html_show_search_summary = False  # it would fetch pages, which a browser forbids on disk
 html_math_renderer = "mathml"  # no script, no font, no network
 html_theme_options = {
-    "announcement": "Every picture on these pages moves. To run the code, and to be told what your"
+    "announcement": "Most pictures on these pages move. To run the code, and to be told what your"
     " answers to the exercises get wrong, open the notebooks: <code>make lab</code>.",
 }

@@ -103,6 +103,6 @@ class BillWithClock(ipywidgets.VBox):
 
     def __repr__(self) -> str:
         return (
-            "The bill with menus. Run this cell, and the button measures on your machine. "
-            "Where no widgets show: .measure() does what the button does, .chart is the picture."
+            "The bill with menus: run this cell. "
+            "Where no widgets show: .chart is the picture, .measure() measures."
         )

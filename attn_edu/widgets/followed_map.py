@@ -53,8 +53,8 @@ class FollowedMap(ipywidgets.VBox):
 
     def __repr__(self) -> str:
         return (
-            "A live view. Run this cell, and Python can read what you pick in it. "
-            "Where no widgets show: .value = … chooses, .map.view is the picture."
+            "A live view: run this cell to pick in it. "
+            "Where no widgets show: .map.view is the picture, .value = … chooses."
         )
 
 

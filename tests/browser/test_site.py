@@ -129,6 +129,15 @@ def test_the_bill_and_the_curves_are_alive(visit):
     assert console_errors(page) == []
 
 
+def test_on_a_phone_a_chart_keeps_its_picture_which_has_a_drawing_for_it(visit):
+    page = visit("01_rnn_limits.html", viewport={"width": 380, "height": 800})
+    chart = page.locator(".chart").first
+    chart.scroll_into_view_if_needed()
+    page.wait_for_timeout(800)
+    assert chart.locator("img").is_visible()
+    assert page.locator(".js-plotly-plot").count() == 0
+
+
 def test_a_chart_keeps_its_picture_where_plotly_does_not_load(visit, built):
     library = built / "_static" / "plotly.min.js"
     content = library.read_bytes()

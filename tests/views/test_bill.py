@@ -75,7 +75,7 @@ def test_points_are_bytes_or_seconds_at_the_machines_rate():
 def test_the_output_stands_alone_and_is_small():
     bill = Bill(measured=POINTS, title="</script><b>")
     html = bill._repr_mimebundle_()["text/html"]
-    assert len(bundle("bill", "mountBill")) <= 30_000
+    assert len(bundle("bill", "mountBill")) <= 30 * 1024
     assert len(html) <= 60_000
     assert "http" not in html.replace("http://www.w3.org", "")
     assert html.count("</script>") == 1 and "<b>" not in html

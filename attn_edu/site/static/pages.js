@@ -1,6 +1,8 @@
 // What the pages need beyond Sphinx: charts that come alive, and wide parts that the keyboard reaches.
 // A chart of plotly shows its still picture until it is near, and for ever if plotly does not load.
+// So it does on a phone: the still picture has a drawing for it, and plotly has not.
 const here = document.currentScript.src;
+const LEAST = 640; // pixels, as for the wide drawing in figures/svg.py
 let library;
 
 function plotly() {
@@ -33,7 +35,7 @@ async function wake(chart) {
 const near = new IntersectionObserver(
   (entries) => {
     for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) continue;
+      if (!isIntersecting || target.clientWidth < LEAST) continue;
       near.unobserve(target);
       wake(target).catch(console.error); // the picture stays
     }

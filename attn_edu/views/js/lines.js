@@ -3,8 +3,8 @@ import { tokenColour } from "./palette.js";
 import { fit, widest } from "./pen.js";
 
 export class Lines {
-  constructor(rows, cols) {
-    Object.assign(this, { rows, cols });
+  constructor(rows, cols, verb) {
+    Object.assign(this, { rows, cols, verb });
   }
 
   layout(width, height) {
@@ -31,11 +31,11 @@ export class Lines {
     for (let i = 0; i < this.rows.length; i++) {
       if (row !== null && row !== i) continue;
       for (let j = 0; j < m; j++) {
-        if ((col === null || row !== null || col === j) && weights[i * m + j] >= floor)
+        if ((col === null || row !== null || col === j) && Math.abs(weights[i * m + j]) >= floor)
           found.push([i, j, weights[i * m + j]]);
       }
     }
-    return found.sort((a, b) => a[2] - b[2]).slice(-3000);
+    return found.sort((a, b) => Math.abs(a[2]) - Math.abs(b[2])).slice(-3000);
   }
 
   draw(pen, ink, weights, { row = null, col = null } = {}) {
@@ -43,8 +43,9 @@ export class Lines {
       one = row !== null || col !== null;
     const found = this.pick(weights, { row, col });
     pen.text("this word", x0 - 14, 12, { size: 11, fill: ink.quiet, align: "right" });
-    pen.text("looks at", x1 + 14, 12, { size: 11, fill: ink.quiet });
-    for (const [i, j, w] of found) {
+    pen.text(this.verb, x1 + 14, 12, { size: 11, fill: ink.quiet });
+    for (const [i, j, signed] of found) {
+      const w = Math.abs(signed);
       pen.curve(x0, this.y(i), x1, this.y(j), {
         stroke: tokenColour(i),
         width: 0.8 + 5 * w,

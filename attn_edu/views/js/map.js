@@ -15,7 +15,7 @@ const COLOURS = [
   ["row", "per row"],
 ];
 const TIPS = [
-  "Hover or use the arrow keys for a weight. Click a word, or press Enter, to follow it; Escape lets go.",
+  "Hover or use the arrow keys for a number. Click a word, or press Enter, to follow it; Escape lets go.",
   "Rows are layers, columns are heads. Click one to open it; or arrow keys, then Enter.",
 ];
 const count = (n) => Array.from({ length: n }, (_, k) => [k, k]);
@@ -136,8 +136,8 @@ export async function mountMap(host, first, hooks = {}) {
     const { layers, heads, n, m, says } = data,
       name = headName(data, state);
     const say = (canvas, words) => canvas.setAttribute("aria-label", words);
-    say(heatBoard, `${says[0]}, ${name}: ${n} words by ${m}. Arrow keys read the weights.`);
-    say(lineBoard, `Lines from each word to those it ${says[1]}, ${name}`);
+    say(heatBoard, `${[says[0], name].filter((s) => s !== "weights").join(", ")}: ${n} words by ${m}. Arrow keys read the weights.`);
+    say(lineBoard, `Lines from each word to those it ${says[1]}`);
     say(gridBoard, `All ${layers} layers by ${heads} heads. Arrow keys move, Enter opens.`);
   }
   function render() {
@@ -211,7 +211,7 @@ export async function mountMap(host, first, hooks = {}) {
     Object.assign(state, { layer, head, colour, temperature, row, col, at: null, spot: null });
     state.all = (state.all ?? next.grid) && next.layers * next.heads > 1; // other data keep the grid
     heat = new Heat({ n, m, rows: tokens.query, cols: tokens.key });
-    lines = new Lines(tokens.query, tokens.key);
+    lines = new Lines(tokens.query, tokens.key, data.says[1]);
     grid = new Grid(data);
     control();
     render();
