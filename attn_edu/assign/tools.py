@@ -12,7 +12,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from attn_edu.cli.environment import ROOT, installed
+from attn_edu.cli.environment import ROOT, installed, one_at_a_time
 
 OLDEST = (0, 9, 3)  # the first nbgrader for JupyterLab 4.2
 FOLDER = Path(sys.prefix) / "share" / "attn_edu" / "nbgrader"
@@ -42,11 +42,22 @@ def path() -> list[Path]:
     """
     if of_the_environment():
         return []
-    stamp, wanted = FOLDER / "installed.txt", "\n".join([sys.version, *pins()])
-    if not stamp.is_file() or stamp.read_text("utf-8") != wanted:
-        _install()
-        stamp.write_text(wanted, "utf-8")
+    if not _is_whole():
+        FOLDER.parent.mkdir(parents=True, exist_ok=True)
+        with one_at_a_time(FOLDER.with_suffix(".lock")):
+            if not _is_whole():  # another command may have installed it meanwhile
+                _install()
+                (FOLDER / "installed.txt").write_text(_wanted(), "utf-8")
     return [FOLDER]
+
+
+def _wanted() -> str:
+    return "\n".join([sys.version, *pins()])
+
+
+def _is_whole() -> bool:
+    stamp = FOLDER / "installed.txt"
+    return stamp.is_file() and stamp.read_text("utf-8") == _wanted()
 
 
 def _install() -> None:

@@ -142,14 +142,14 @@ def call(command: list, **options) -> subprocess.CompletedProcess:
 
 
 @contextlib.contextmanager
-def one_at_a_time():
+def one_at_a_time(lock: Path = ROOT / ".venv.lock"):
     """Let a second command wait while a first one installs (where the system can lock files)."""
     try:
         import fcntl
     except ImportError:
         yield
         return
-    with (ROOT / ".venv.lock").open("w") as file:
+    with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

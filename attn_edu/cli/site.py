@@ -11,7 +11,7 @@ import tempfile
 import venv
 from pathlib import Path
 
-from attn_edu.cli.environment import ROOT
+from attn_edu.cli.environment import ROOT, one_at_a_time
 
 TOOLS = Path(sys.prefix) / "site-tools"
 PYTHON = TOOLS / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -29,16 +29,26 @@ def ensure() -> Path:
     Raises:
         SiteError: pip could not install it.
     """
-    stamp = TOOLS / "pins"
-    if stamp.is_file() and stamp.read_text("utf-8").split() == PINS:
+    if _is_whole():
         return PYTHON
+    with one_at_a_time(TOOLS.with_suffix(".lock")):
+        if not _is_whole():
+            _install()
+    return PYTHON
+
+
+def _is_whole() -> bool:
+    stamp = TOOLS / "pins"
+    return stamp.is_file() and stamp.read_text("utf-8").split() == PINS
+
+
+def _install() -> None:
     print("Installing Sphinx (once, 250 MB) ...", flush=True)
     venv.create(TOOLS, clear=True, with_pip=True)
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
     if subprocess.call([*pip, *PINS]):
         raise SiteError("Sphinx could not be installed; see pip's message above.")
-    stamp.write_text("\n".join(PINS), "utf-8")
-    return PYTHON
+    (TOOLS / "pins").write_text("\n".join(PINS), "utf-8")
 
 
 def build(out: Path) -> None:
