@@ -53,6 +53,12 @@ def test_the_bundle_has_three_forms_and_none_needs_a_script_or_a_network():
     assert "sendChartToCloud" in forms[PLOTLY]["config"]["modeBarButtonsToRemove"]
 
 
+def test_the_live_page_changes_nothing_for_the_charts_after_it():
+    before = json.dumps(bundle(curves(lines(), **WORDS)))
+    assert "Plotly.newPlot" in curves(lines(), **WORDS).to_live_html()
+    assert json.dumps(bundle(curves(lines(), **WORDS))) == before
+
+
 def test_it_is_a_plotly_figure_and_stays_one_display():
     chart = curves(lines(), **WORDS)
     import plotly.graph_objects as go

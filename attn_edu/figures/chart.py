@@ -47,7 +47,8 @@ class Chart(go.Figure):
 
     def to_live_html(self) -> str:
         """Plotly, from its address on the web; it takes the picture's place when it has come."""
-        options = {"full_html": False, "config": CONFIG, "post_script": _TAKE_PLACE}
+        # a copy of CONFIG, for plotly writes into it
+        options = {"full_html": False, "config": {**CONFIG}, "post_script": _TAKE_PLACE}
         live = self.to_html(include_plotlyjs="cdn", **options)
         return f'<div class="chart">{self.still.to_html()}{live}</div>'
 
