@@ -2,7 +2,7 @@
 
     make bench ARGS="hub --store"
 
-or, which is the same, this script. It takes some minutes, and needs what
+or, which is the same, this script. It takes half an hour, and needs what
 hub/README.md has installed.
 """
 

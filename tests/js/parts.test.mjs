@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { Lines } from "../../attn_edu/views/js/lines.js";
 import { unpack } from "../../attn_edu/views/js/codec.js";
 import { TOKEN_COLOURS, inkOn, ramp } from "../../attn_edu/views/js/palette.js";
 import { SvgPen } from "../../attn_edu/views/js/pen.js";
@@ -99,4 +100,11 @@ test("labels cannot break out of a saved SVG", () => {
 
 test("the largest weights come first, ties in order, zeros and NaN never", () => {
   assert.deepEqual(largest([9, 0.2, 0.5, NaN, 0.5, 0], 1, 5, 5), [1, 3, 0]);
+});
+
+test("lines are drawn for large numbers of either sign, the largest last", () => {
+  const lines = new Lines(["row"], ["a", "b", "c", "d"], "is largest for");
+  lines.every = true; // few words: layout would measure them in a page
+  const found = lines.pick([0.5, -1.7, 0.01, -0.2], { row: null, col: null });
+  assert.deepEqual(found.map(([, j]) => j), [3, 0, 1]);
 });
